@@ -1,0 +1,5 @@
+"""`python -m tutor` is the same as `tutor`."""
+
+from tutor.cli import main
+
+main()
