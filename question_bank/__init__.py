@@ -1,0 +1,87 @@
+"""Question bank: packs of lessons and items as data, checked, and drawn with numbers by seed.
+
+Nothing is imported until a name is used, because pydantic and YAML cost about 0.1 s.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from question_bank.check import Problem, check_bank
+    from question_bank.errors import BankError, DrawError, FormulaError
+    from question_bank.load import Bank, load_bank
+    from question_bank.question import (
+        CriterionGuide,
+        ExampleAnswer,
+        Expected,
+        FollowUp,
+        ItemKind,
+        Option,
+        Quantity,
+        Question,
+        SimCheck,
+        SimulationPlan,
+        Slip,
+    )
+    from question_bank.schema import Item, Lesson, Misconception, Pack, Section, Source
+    from question_bank.variants import build_question, format_number
+
+_HOME = {
+    "question_bank.check": ("Problem", "check_bank"),
+    "question_bank.errors": ("BankError", "DrawError", "FormulaError"),
+    "question_bank.load": ("Bank", "load_bank"),
+    "question_bank.question": (
+        "CriterionGuide",
+        "ExampleAnswer",
+        "Expected",
+        "FollowUp",
+        "ItemKind",
+        "Option",
+        "Quantity",
+        "Question",
+        "SimCheck",
+        "SimulationPlan",
+        "Slip",
+    ),
+    "question_bank.schema": ("Item", "Lesson", "Misconception", "Pack", "Section", "Source"),
+    "question_bank.variants": ("build_question", "format_number"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Bank",
+    "BankError",
+    "CriterionGuide",
+    "DrawError",
+    "ExampleAnswer",
+    "Expected",
+    "FollowUp",
+    "FormulaError",
+    "Item",
+    "ItemKind",
+    "Lesson",
+    "Misconception",
+    "Option",
+    "Pack",
+    "Problem",
+    "Quantity",
+    "Question",
+    "Section",
+    "SimCheck",
+    "SimulationPlan",
+    "Slip",
+    "Source",
+    "build_question",
+    "check_bank",
+    "format_number",
+    "load_bank",
+]
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(module), name)
