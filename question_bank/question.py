@@ -97,6 +97,8 @@ class SimCheck(_Frozen):
     """Path for `sim.Result.metric`, e.g. "yours.ttft_s"."""
     scale: float
     """Metric × scale is in the expected result's unit (1000 from seconds to milliseconds)."""
+    run: Literal["scenario", "baseline"] = "scenario"
+    """Which of the plan's two scenarios gives the metric."""
 
 
 class SimulationPlan(_Frozen):
