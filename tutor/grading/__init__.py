@@ -1,0 +1,1 @@
+"""Grading: an answer and a question in, four criteria with evidence out."""
