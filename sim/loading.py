@@ -1,0 +1,142 @@
+"""Reading scenarios: YAML or plain data to a `Scenario`, and every complaint as one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from sim.complaints import Location, complaint
+from sim.errors import ScenarioError, nearest
+from sim.scenario import Scenario
+
+MAX_FILE_BYTES = 4_000_000
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that also refuses a key given twice and reads `1e-3` as a number."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._composed: set[int] = set()
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} is given twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        node = super().compose_node(parent, index)
+        # Aliases let a short file stand for an enormous one, and a scenario needs none.
+        if id(node) in self._composed:
+            raise yaml.composer.ComposerError(
+                None,
+                None,
+                "aliases (*name) are not supported; write the value out",
+                node.start_mark if node else None,
+            )
+        self._composed.add(id(node))
+        return node
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read a scenario file (YAML; JSON is YAML too).
+
+    Raises ScenarioError, naming file, line and field, for anything that cannot be used.
+    """
+    source = str(path)
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ScenarioError(
+                f"{source}: larger than {MAX_FILE_BYTES:,} bytes; a scenario describes traffic by rate"
+            )
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{source}: no such file; `python -m sim list` shows the built-in ones") from None
+    except OSError as error:
+        raise ScenarioError(f"{source}: cannot be read ({error.strerror or error}); check the path") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{source}: is not UTF-8 text; save it as UTF-8") from None
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        data = None if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ScenarioError(f"{source}{line}: not valid YAML: {error.problem}") from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
+    finally:
+        loader.dispose()
+    if not isinstance(data, dict):
+        raise ScenarioError(f"{source}: must be a mapping with the keys name, classes, server and step_cost")
+    return _validated(data, source, node)
+
+
+def parse_scenario(data: Mapping[str, object], source: str) -> Scenario:
+    """Make a scenario of plain data; `source` says in errors where it came from.
+
+    Raises ScenarioError with one sentence.
+    """
+    return _validated(dict(data), source, None)
+
+
+def scenarios_dir() -> Path:
+    """The folder of the built-in scenarios; each file's opening comment says what it teaches."""
+    return Path(__file__).parent / "scenarios"
+
+
+def builtin_names() -> list[str]:
+    """Names of the built-in scenarios, as `builtin_scenario` takes them."""
+    return sorted(path.stem for path in scenarios_dir().glob("*.yaml"))
+
+
+def builtin_scenario(name: str) -> Scenario:
+    """A built-in scenario by its file name without `.yaml`. Raises ScenarioError if there is none."""
+    names = builtin_names()
+    if name not in names:
+        raise ScenarioError(
+            f"there is no built-in scenario {name!r}{nearest(name, names)}; choose one of {', '.join(names)}"
+        )
+    return load_scenario(scenarios_dir() / f"{name}.yaml")
+
+
+def _validated(data: Mapping[str, object], source: str, node: yaml.Node | None) -> Scenario:
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        location, sentence = complaint(error)
+        line = _line(node, location)
+        place = f"{source}, line {line}" if line else source
+        raise ScenarioError(f"{place}: {sentence}") from None
+
+
+def _line(node: yaml.Node | None, location: Location) -> int | None:
+    """The line of the field, or of the nearest thing above it that stands in the file."""
+    line = None
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == part), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
