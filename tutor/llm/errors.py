@@ -23,7 +23,7 @@ ErrorKind = Literal[
 
 
 class LlmError(TutorError):
-    """A model could not be asked, or its reply cannot be used; `kind` is for programs, the rest for people."""
+    """A model could not be asked, or its reply cannot be used; programs look at `kind`."""
 
     exit_code = 3
 
