@@ -24,7 +24,13 @@ def list_items(flags: dict[str, object], as_json: bool) -> None:
     bank = load_bank_for(flags)
     if as_json:
         rows = [
-            {"lesson": lesson.id, "id": item.id, "kind": item.kind, "title": item.title, "version": item.version}
+            {
+                "lesson": lesson.id,
+                "id": item.id,
+                "kind": item.kind,
+                "title": item.title,
+                "version": item.version,
+            }
             for lesson in bank.lessons
             for item in lesson.items
         ]
