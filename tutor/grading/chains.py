@@ -146,7 +146,9 @@ def _chain(text: str, reads: tuple[Read, ...], run: list[int], links: list[re.Ma
     )
     last = values[-1][0]
     start, end = reads[run[0]].start, reads[run[-1]].end
-    return Chain(start, end, text[start:end], tuple(run), operations, math.nan if last is None else last, right, finals)
+    return Chain(
+        start, end, text[start:end], tuple(run), operations, math.nan if last is None else last, right, finals
+    )
 
 
 def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
@@ -166,6 +168,9 @@ def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
             last = reads[run[-1]]
             between = text[last.end : read.start]
             link = _BETWEEN.fullmatch(between) if len(between) <= 60 and "\n\n" not in between else None
+            if link and link["op"].lower() in {"of", "at", "@"}:
+                # "30 gaps of 25 ms" multiplies; "750 ms later at 1,050 ms" does not
+                link = link if last.dimension == "count" and read.dimension not in {"count", "none"} else None
             if link and not read.is_range and not last.is_range:
                 links.append(link)
             else:

@@ -6,11 +6,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-CriterionId = Literal["result", "reasoning", "failure", "verification"]
+from rubrics.schema import CRITERION_IDS, CriterionId
+
 Verdict = Literal["met", "not_met", "unsure", "not_graded"]
 Decider = Literal["code", "model", "evidence", "self"]
 
-CRITERIA: tuple[CriterionId, ...] = ("result", "reasoning", "failure", "verification")
+CRITERIA: tuple[CriterionId, ...] = CRITERION_IDS
 GRADER_VERSION = "1"
 
 

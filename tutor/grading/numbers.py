@@ -144,11 +144,25 @@ def _spelt(text: str, taken: list[tuple[int, int]]) -> list[Read]:
         if found and found[0].dimension == "count" and phrase.lower() == "one":
             continue
         unit, end = found if found else (Unit("", "none", 1.0), match.end())
-        if unit.name == "s" and text[match.end() : end].strip().lower() == "second" and value == 1 and phrase == "a":
+        if (
+            unit.name == "s"
+            and text[match.end() : end].strip().lower() == "second"
+            and value == 1
+            and phrase == "a"
+        ):
             continue
         reads.append(
-            Read(match.start(), end, text[match.start() : end], value, unit.name, unit.dimension,
-                 value * unit.factor, factor=unit.factor, spelt=True)  # fmt: skip
+            Read(
+                match.start(),
+                end,
+                text[match.start() : end],
+                value,
+                unit.name,
+                unit.dimension,
+                value * unit.factor,
+                factor=unit.factor,
+                spelt=True,
+            )  # fmt: skip
         )
     return reads
 
@@ -213,15 +227,27 @@ def read_folded(folded: Folded) -> tuple[Read, ...]:
         if re.match(r"[A-Za-z_]", text[match.end() :]) and read_unit(text, match.end()) is None:
             if not re.match(r"[xX]\s?[\d(]", text[match.end() :]):
                 continue  # 31st, 2nd, 4bit
-        if re.match(r"\)?\s*[.)]\s+[A-Za-z]", text[match.end() :]) and re.search(r"(?:^|\n)\s*\(?$", text[: match.start()]):
+        if re.match(r"\)?\s*[.)]\s+[A-Za-z]", text[match.end() :]) and re.search(
+            r"(?:^|\n)\s*\(?$", text[: match.start()]
+        ):
             continue  # "1. First" and "2) Second" number a list
         value, other, end = _one(match, text)
         sign, start = _sign(text, match.start("num"))
         unit, stop = _with_unit(text, end)
         value *= sign
         reads.append(
-            Read(start, stop, text[start:stop], value, unit.name, unit.dimension, value * unit.factor,
-                 bool(_APPROX.search(text[:start])), alternative=other, factor=unit.factor)  # fmt: skip
+            Read(
+                start,
+                stop,
+                text[start:stop],
+                value,
+                unit.name,
+                unit.dimension,
+                value * unit.factor,
+                bool(_APPROX.search(text[:start])),
+                alternative=other,
+                factor=unit.factor,
+            )  # fmt: skip
         )
     reads += _spelt(text, [(r.start, r.end) for r in reads])
     reads.sort(key=lambda r: r.start)

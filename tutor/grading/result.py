@@ -17,7 +17,10 @@ _MARKER = re.compile(
     r"let me|mistake|wrong|rather|revis\w+)\b",
     re.IGNORECASE,
 )
-_OR = re.compile(r"^\W*(?:or|maybe|perhaps|possibly|alternatively|could be|/|else|if not)\b[^.]{0,25}$|^\s*/\s*$", re.IGNORECASE)
+_OR = re.compile(
+    r"^\W*(?:or|maybe|perhaps|possibly|alternatively|could be|/|else|if not)\b[^.]{0,25}$|^\s*/\s*$",
+    re.IGNORECASE,
+)
 _MANY_STRAYS = 3
 
 Outcome = Literal["right", "wrong", "missing", "hedged", "contradicted", "unit", "separator"]
@@ -118,10 +121,15 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
         return Finding(expected, "missing", None)
     text = reading.folded.text
     reads = tuple(u.read for u in uses)
-    good = [equals(r, expected, expected.rel_tolerance) or _other_separator(r, expected, text) == "right" for r in reads]
+    good = [
+        equals(r, expected, expected.rel_tolerance) or _other_separator(r, expected, text) == "right"
+        for r in reads
+    ]
     last = reads[-1]
     for first, second in zip(reads, reads[1:], strict=False):
-        differs = not math.isclose(first.canonical, second.canonical, rel_tol=max(expected.rel_tolerance, 1e-6))
+        differs = not math.isclose(
+            first.canonical, second.canonical, rel_tol=max(expected.rel_tolerance, 1e-6)
+        )
         if differs and _OR.match(text[first.end : second.start]):
             return Finding(expected, "hedged", last, stated=reads)
     if last.is_range and not good[-1]:
@@ -208,7 +216,13 @@ def grade_result(question: Question, answer: str) -> CriterionGrade:
         named = [f for f in bad if f.slip] or bad
         reason = " ".join(dict.fromkeys(_sentence(f) for f in named[:2]))
         return CriterionGrade(
-            criterion="result", verdict="not_met", decided_by="code", p_met=0.0, quote=quote, reason=reason, slip_id=slip
+            criterion="result",
+            verdict="not_met",
+            decided_by="code",
+            p_met=0.0,
+            quote=quote,
+            reason=reason,
+            slip_id=slip,
         )
     if open_:
         return CriterionGrade(

@@ -40,13 +40,15 @@ _REJECT_AFTER = re.compile(
 )
 _SUPPOSE = re.compile(
     r"\b(?:if|suppose|supposing|assuming|were|would|could|doubl\w*|twice|becomes?|rises?|rose|climbs?|grows?|jumps?|"
-    r"goes (?:up )?to|moves? (?:from|to)|go (?:up )?to|increas\w+|shifts?|in that case|instead|mistake|mistaken\w*|"
+    r"goes (?:up )?to|moves? (?:from|to)|go (?:up )?to|increas\w+|with (?:the|a|that|twice)|shifts?|in that case|instead|mistake|mistaken\w*|"
     r"wrong\w*|slip|trap|people|someone)\b|→|->|\b2\s?[x×]",
     re.IGNORECASE,
 )
-_SUPPOSE_AFTER = re.compile(r"^[^,;.]{0,12}\b(?:if|when|once|with (?:a|the|double\w*|twice))\b", re.IGNORECASE)
+_SUPPOSE_AFTER = re.compile(
+    r"^[^,;.]{0,12}\b(?:if|when|once|with (?:a|the|double\w*|twice))\b", re.IGNORECASE
+)
 _DELTA_BEFORE = re.compile(
-    r"(?:\b(?:adds?|added|adding|by|extra|additional|another|plus|increase of|delay of|saves?|costs? an?|difference of|"
+    r"(?:\b(?:adds?|added|adding|(?<!done )(?<!ready )(?<!out )(?<!complete )(?<!finished )(?<!there )by|extra|additional|another|plus|increase of|delay of|saves?|costs? an?|difference of|"
     r"gains?|loses?|up)\s+(?:about |exactly |an? |the |same |extra |further )*[≈~]?\+?\s*|(?<![\d)])\s\+\s?)$",
     re.IGNORECASE,
 )
@@ -56,7 +58,8 @@ _DELTA_AFTER = re.compile(
     re.IGNORECASE,
 )
 _CHANGE_WORDS = re.compile(
-    r"\b(?:difference|change|delta|increase|added|extra|saving|gain|rise|drop|reduction|improvement)\b", re.IGNORECASE
+    r"\b(?:difference|change|delta|increase|added|extra|saving|gain|rise|drop|reduction|improvement)\b",
+    re.IGNORECASE,
 )
 _TIGHT = re.compile(
     r"[\s:=≈~(*|-]*(?:(?:is|of|at|=|takes?|arrives?|comes?|equals|time|latency|lands?|be|will|thus|then|so|now|the|"
@@ -64,7 +67,9 @@ _TIGHT = re.compile(
     r"[\s:=≈~(*-]*)*",
     re.IGNORECASE,
 )
-_PART_OF_SUM = re.compile(r"(?:\b(?:after|following|past|plus|beyond|since|from|add|adding|on top of)\s+(?:the )?|[+=]\s*)$")
+_PART_OF_SUM = re.compile(
+    r"(?:\b(?:after|following|past|plus|beyond|since|from|add|adding|on top of)\s+(?:the )?|[+=]\s*)$"
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,8 @@ def _phrases(question: Question) -> dict[str, tuple[str, bool]]:
             owners.setdefault(phrase, set()).add(expected.name)
     out = {p: (next(iter(names)), True) for p, names in owners.items() if p and len(names) == 1}
     for given in (*question.givens, *question.derived):
-        for label in {given.label, given.name.replace("_", " ")}:
+        bare = re.sub(r"_(?:ns|us|ms|s|tokens|bytes)$", "", given.name)
+        for label in (given.label, bare.replace("_", " ")):
             phrase = " ".join(re.findall(r"\w+", fold(label).text.lower()))
             if phrase and phrase not in owners:
                 out.setdefault(phrase, (given.name, False))
@@ -148,7 +154,10 @@ def equals(read: Read, quantity: Quantity | Expected, tolerance: float = 0.002) 
     if not fits(read, quantity):
         return False
     ends = (read.low, read.high) if read.is_range else (read.value,)
-    return all(e is not None and math.isclose(e * read.factor, wanted, rel_tol=tolerance, abs_tol=1e-12) for e in ends)
+    return all(
+        e is not None and math.isclose(e * read.factor, wanted, rel_tol=tolerance, abs_tol=1e-12)
+        for e in ends
+    )
 
 
 def fits(read: Read, quantity: Quantity | Expected) -> bool:
@@ -196,7 +205,9 @@ def _pair(reads: list[Read], cues: list[_Cue], text: str) -> dict[Read, tuple[_C
         close = last is not None and bool(_TIGHT.fullmatch(text[last.end : read.start]))
         nearby = after[0] if after else None
         attached = nearby is not None and bool(
-            re.fullmatch(r"\s*(?:\(|for|to|as|until|till|the|of|is|=)?\s*(?:the |a )?", text[read.end : nearby.start])
+            re.fullmatch(
+                r"\s*(?:\(|for|to|as|until|till|the|of|is|=)?\s*(?:the |a )?", text[read.end : nearby.start]
+            )
         )
         if last and close:
             pairs[read] = (last, True)

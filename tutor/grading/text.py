@@ -43,7 +43,10 @@ def is_invisible(char: str) -> bool:
     """Control, format (bidi, zero-width, tags), private-use and unassigned characters, new line and tab apart."""
     if char in "\n\t":
         return False
-    return unicodedata.category(char) in {"Cc", "Cf", "Co", "Cn", "Cs"} or char in "\u034f\u115f\u1160\u3164\uffa0"
+    return (
+        unicodedata.category(char) in {"Cc", "Cf", "Co", "Cn", "Cs"}
+        or char in "\u034f\u115f\u1160\u3164\uffa0"
+    )
 
 
 def fold(text: str) -> Folded:
@@ -69,7 +72,9 @@ def fold(text: str) -> Folded:
         else:
             piece = "".join(_PLAIN.get(c, c) for c in unicodedata.normalize("NFKC", char))
             if char.isspace():
-                piece = "\u00a0" if char in "\u00a0\u202f\u2007" else ("\n" if char in "\n\u2028\u2029" else " ")
+                piece = (
+                    "\u00a0" if char in "\u00a0\u202f\u2007" else ("\n" if char in "\n\u2028\u2029" else " ")
+                )
         for c in piece:
             out.append(c)
             origin.append(at)
