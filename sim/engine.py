@@ -107,7 +107,7 @@ class Engine:
             # A request still passes through the queue when a seat is free; only those beyond it wait.
             queued = len(state.waiting) - self._policy.open_seats(state)
             if queued >= self._queue_limit:
-                seq.rejected = True
+                seq.rejected = int(self._env.now)
                 return
         seq.queued = int(self._env.now)
         state.waiting[seq.id] = seq
@@ -118,7 +118,7 @@ class Engine:
         yield _Later(self._env, patience, _PATIENCE)
         now = int(self._env.now)
         seen = seq.first_token is not None and seq.first_token + self._transport[seq.class_index] <= now
-        if seen or seq.rejected:
+        if seen or seq.rejected is not None:
             return
         seq.cancelled = now
         # The cancellation reaches the scheduler at once: the seat is free for the very next step.

@@ -206,8 +206,8 @@ def _record(seq: Sequence, scenario: Scenario, transport: int, horizon: int | No
         first = None if last is None else first
     status: Status = "in_flight"
     ended: int | None = None
-    if seq.rejected:
-        status, ended = "rejected", seq.arrival + to_ticks(item.preprocess_s)
+    if seq.rejected is not None:
+        status, ended = "rejected", seq.rejected
     elif seq.cancelled is not None:
         status, ended = "cancelled", seq.cancelled
     elif received == seq.output_tokens:

@@ -32,7 +32,7 @@ class Sequence:
     first_token: int | None = None
     last_token: int | None = None
     gaps: list[int] = field(default_factory=list)
-    rejected: bool = False
+    rejected: int | None = None
     cancelled: int | None = None
     wasted_output: int = 0
     """Tokens generated that no client received."""
