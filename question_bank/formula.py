@@ -106,9 +106,7 @@ def _check(node: ast.expr, formula: str, depth: int) -> None:
             children = [operand]
         case ast.BoolOp(values=values):
             children = values
-        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(
-            type(op) in _COMPARE for op in ops
-        ):
+        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _COMPARE for op in ops):
             children = [left, *comparators]
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             if name not in FUNCTIONS:
@@ -133,9 +131,7 @@ def names_in(formula: str) -> frozenset[str]:
     """The names whose values the formula needs. Raises FormulaError as `parse` does."""
     tree = parse(formula)
     functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return frozenset(
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in functions
-    )
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in functions)
 
 
 def _bounded(value: float, formula: str) -> float:
@@ -177,9 +173,7 @@ def _value(node: ast.expr, values: Mapping[str, float], formula: str) -> float:
             return float(test(_value(operand, values, formula) != 0 for operand in operands))
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             chain = [_value(part, values, formula) for part in (left, *comparators)]
-            return float(
-                all(_COMPARE[type(op)](*pair) for op, *pair in zip(ops, chain, chain[1:], strict=False))
-            )
+            return float(all(_COMPARE[type(op)](*pair) for op, *pair in zip(ops, chain, chain[1:], strict=False)))
         case ast.Call(func=ast.Name(id=name), args=args):
             function = FUNCTIONS[name][0]
             return _bounded(function(*(_value(arg, values, formula) for arg in args)), formula)

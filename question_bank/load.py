@@ -142,9 +142,7 @@ def _compose(path: Path) -> yaml.Node:
         depth = 0
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.AliasEvent):
-                raise BankError(
-                    f"{path}:{event.start_mark.line + 1}: aliases (*name) are not allowed; repeat the text"
-                )
+                raise BankError(f"{path}:{event.start_mark.line + 1}: aliases (*name) are not allowed; repeat the text")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_NESTING:
                 raise BankError(f"{path}:{event.start_mark.line + 1}: nested more than {MAX_NESTING} deep")

@@ -15,9 +15,7 @@ ItemId = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*){1,2}$", max_length=120)
 ]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
-Formula = Annotated[
-    str | int | float, Field(description=f"arithmetic over names, at most {MAX_LENGTH} characters")
-]
+Formula = Annotated[str | int | float, Field(description=f"arithmetic over names, at most {MAX_LENGTH} characters")]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000, strip_whitespace=True)]
 
@@ -155,9 +153,7 @@ class _OpenItem(_ItemBase):
     def _names_agree(self) -> _OpenItem:
         missing = [name for name in CRITERION_IDS if name not in self.criteria]
         if missing:
-            raise ValueError(
-                f"criteria lacks {', '.join(missing)}; an open item says what earns each of the four"
-            )
+            raise ValueError(f"criteria lacks {', '.join(missing)}; an open item says what earns each of the four")
         names = [*self.parameters, *self.derived, *self.expected]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -165,9 +161,7 @@ class _OpenItem(_ItemBase):
         for slip in self.slips:
             for name in slip.values:
                 if name not in self.expected:
-                    raise ValueError(
-                        f"slip {slip.id!r} gives a value for {name!r}, which is not an expected result"
-                    )
+                    raise ValueError(f"slip {slip.id!r} gives a value for {name!r}, which is not an expected result")
         for check in self.simulation.checks if self.simulation else ():
             if check.run == "baseline" and self.simulation and self.simulation.baseline is None:
                 raise ValueError("a simulation check of the baseline, but there is no baseline scenario")
@@ -279,9 +273,7 @@ class Lesson(_Frozen):
     def _items_belong_here(self) -> Lesson:
         for item in self.items:
             if not item.id.startswith(f"{self.id}/"):
-                raise ValueError(
-                    f"item id {item.id!r} must begin with the lesson's id {self.id!r} and a slash"
-                )
+                raise ValueError(f"item id {item.id!r} must begin with the lesson's id {self.id!r} and a slash")
         return self
 
     def items_of(self, kind: str) -> Iterator[Exercise | Probe | Checkpoint | Recall | Prediction]:

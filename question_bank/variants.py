@@ -95,8 +95,7 @@ def draw_values(item: OpenItem, seed: int) -> dict[str, float]:
     for attempt in range(MAX_TRIES):
         default = seed == 0 and attempt == 0
         parameters = {
-            name: parameter.default if default else _draw(parameter, rng)
-            for name, parameter in item.parameters.items()
+            name: parameter.default if default else _draw(parameter, rng) for name, parameter in item.parameters.items()
         }
         values = _with_results(item, parameters)
         broken = next((each for each in item.constraints if not _formula(each, values)), None)
@@ -106,9 +105,7 @@ def draw_values(item: OpenItem, seed: int) -> dict[str, float]:
             raise DrawError(f"{item.id}: the defaults break the constraint {broken!r}")
         if not item.parameters:
             break
-    raise DrawError(
-        f"{item.id}: no values found in {MAX_TRIES} draws that keep all constraints (seed {seed})"
-    )
+    raise DrawError(f"{item.id}: no values found in {MAX_TRIES} draws that keep all constraints (seed {seed})")
 
 
 def fill_scenario(node: object, values: Mapping[str, float]) -> object:
@@ -253,8 +250,7 @@ def _open(item: OpenItem, seed: int) -> Question:
         hints=tuple(fill(text, full) for text in item.hints),
         reference=fill(item.solution, full),
         example_answers=tuple(
-            ExampleAnswer(id=each.id, text=fill(each.text, full), met=each.met)
-            for each in item.example_answers
+            ExampleAnswer(id=each.id, text=fill(each.text, full), met=each.met) for each in item.example_answers
         ),
         options=(),
         simulation=_simulation(item.simulation, full),
