@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
 
 from tutor.errors import TutorError
 
 if TYPE_CHECKING:
     from question_bank import Bank
+    from tutor.grader import Grader
     from tutor.settings import Settings
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def read_answer(source: str) -> str:
         TutorError: the file is missing, too large, or not UTF-8 text.
     """
     if source == "-":
-        raw = click.get_binary_stream("stdin").read(MAX_ANSWER_BYTES + 1)
+        raw = sys.stdin.buffer.read(MAX_ANSWER_BYTES + 1)
     else:
         try:
             with Path(source).open("rb") as file:
@@ -64,3 +65,21 @@ def read_answer(source: str) -> str:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run one coroutine to its end; Ctrl+C cancels it."""
     return asyncio.run(work)
+
+
+@asynccontextmanager
+async def open_grader(settings: Settings, bank: Bank) -> AsyncIterator[tuple[Grader, str]]:
+    """A grader with the model that was found (or none) and, in words, which and why; closes what it started."""
+    from tutor.grader import Grader
+    from tutor.llm.choose import choose_model
+
+    def say(status: str) -> None:
+        if sys.stderr.isatty():
+            print(status, file=sys.stderr)  # noqa: T201 - the command line's own progress
+
+    choice = await choose_model(settings.model, model_dir=settings.model_dir, on_status=say)
+    try:
+        yield Grader(settings, bank, choice.model), choice.reason
+    finally:
+        if choice.model is not None:
+            await choice.model.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tutor.cli.common import grade_text, load_bank_for, read_answer, run_async, settings_for
+from tutor.cli.common import load_bank_for, open_grader, read_answer, run_async, settings_for
 from tutor.cli.show import grade_lines
+
+if TYPE_CHECKING:
+    from tutor.grading.models import Grade
 
 
 @click.command(name="grade", context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,9 +26,15 @@ def grade_command(flags: dict[str, object], item_id: str, answer: str, seed: int
     """
     from question_bank import build_question
 
-    question = build_question(load_bank_for(flags).item(item_id), seed)
+    settings, bank = settings_for(flags), load_bank_for(flags)
+    question = build_question(bank.item(item_id), seed)
     text = read_answer(answer)
-    grade, why_no_model = run_async(grade_text(settings_for(flags), question, text))
+
+    async def work() -> tuple[Grade, str]:
+        async with open_grader(settings, bank) as (grader, why):
+            return await grader.grade(question, text), why if grader.model is None else ""
+
+    grade, why_no_model = run_async(work())
     if as_json:
         click.echo(grade.model_dump_json(indent=2))
     else:

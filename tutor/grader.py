@@ -1,0 +1,77 @@
+"""Grading as both faces use it: the settings' model, its remembered abilities, the item's anchors on disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from question_bank import Bank, build_question
+
+if TYPE_CHECKING:
+    from question_bank import Question
+    from tutor.grading.grade import Progress
+    from tutor.grading.judge import AnchorCache
+    from tutor.grading.models import Grade
+    from tutor.llm.choose import OpenModel
+    from tutor.llm.types import Capabilities
+    from tutor.settings import Settings
+
+ANCHOR_SEED = 0
+"""The numbers at which an item's example answers are scored; scored once per model and item, whatever is asked."""
+
+
+class Grader:
+    """Grades answers with one open model, or with code alone; keeps what it learned about the model."""
+
+    def __init__(self, settings: Settings, bank: Bank, model: OpenModel | None) -> None:
+        self._settings, self._bank, self.model = settings, bank, model
+        self._capabilities: Capabilities | None = None
+        self._anchors: AnchorCache | None = None
+
+    async def capabilities(self) -> Capabilities | None:
+        """What the model can do, asked of it once; None without a model.
+
+        Raises:
+            LlmError: the model cannot be asked.
+        """
+        if self.model is not None and self._capabilities is None:
+            from tutor.llm.capabilities import probe_capabilities
+
+            self._capabilities = await probe_capabilities(
+                self.model.endpoint, data_dir=self._settings.data_dir, known=self.model.capabilities
+            )
+        return self._capabilities
+
+    async def grade(self, question: Question, answer: str, on_progress: Progress | None = None) -> Grade:
+        """One answer's grade; trouble with the model becomes "not graded" with its reason.
+
+        Raises:
+            TutorError: the answer is too long.
+        """
+        from tutor.grading.grade import grade_answer
+        from tutor.grading.judge import AnchorCache
+        from tutor.llm.errors import LlmError
+        from tutor.llm.types import Capabilities
+
+        endpoint, capabilities = None, None
+        if self.model is not None:
+            try:
+                endpoint = self.model.endpoint
+                capabilities = await self.capabilities()
+            except LlmError:
+                # The calls that follow say for each criterion why it is not graded.
+                endpoint, capabilities = self.model.info.endpoint, Capabilities()
+        if self._anchors is None:
+            self._anchors = AnchorCache(self._settings.data_dir / "anchors.json")
+        item = self._bank.item(question.item_id)
+        return await grade_answer(
+            question,
+            answer,
+            endpoint=endpoint,
+            capabilities=capabilities,
+            on_progress=on_progress,
+            anchors=self._anchors,
+            anchor_question=build_question(item, ANCHOR_SEED),
+            deadlines=self._settings.model.deadlines,
+            trusted=self.model is None or self.model.info.grades,
+            model_source=self.model.info.source if self.model is not None else "",
+        )
