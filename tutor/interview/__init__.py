@@ -1,0 +1,31 @@
+"""The interview: what is asked, what was answered, what comes next; all of it folded from events."""
+
+from tutor.interview.health import check_store
+from tutor.interview.history import Entry
+from tutor.interview.plan import Plan, PlanEntry, lesson_plan, single_item_plan
+from tutor.interview.reading import last_section, lesson_opened, section_read, sections_read
+from tutor.interview.session import MAX_ANSWER_CHARS, Session, SessionError
+from tutor.interview.state import Mark, Phase
+from tutor.interview.views import EntryView, Pending, Summary, unfinished
+
+__all__ = [
+    "MAX_ANSWER_CHARS",
+    "Entry",
+    "EntryView",
+    "Mark",
+    "Pending",
+    "Phase",
+    "Plan",
+    "PlanEntry",
+    "Session",
+    "SessionError",
+    "Summary",
+    "check_store",
+    "last_section",
+    "lesson_opened",
+    "lesson_plan",
+    "section_read",
+    "sections_read",
+    "single_item_plan",
+    "unfinished",
+]

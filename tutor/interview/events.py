@@ -1,0 +1,221 @@
+"""What can happen in an interview, as typed payloads.
+
+A payload carries all that the fold needs, so that an interview replays without its bank: the question as it was
+shown, the text of a hint, whether an option was right. The kind is the event's name in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, ValidationError
+
+from question_bank.question import ItemKind
+from rubrics.schema import CriterionId
+from tutor.errors import TutorError
+from tutor.interview.plan import Plan
+
+STREAM_PREFIX: Final = "interview:"
+
+Position = Annotated[int, Field(ge=0)]
+Level = Literal[1, 2, 3]
+Binary = Literal["met", "not_met"]
+
+
+class EventError(TutorError):
+    """A stored event cannot be understood."""
+
+
+class Payload(BaseModel):
+    """The base of all; `kind` names the event."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    kind: ClassVar[str]
+
+
+class Started(Payload):
+    kind: ClassVar[str] = "interview.started"
+    plan: Plan
+
+
+class Presented(Payload):
+    kind: ClassVar[str] = "question.presented"
+    position: Position
+    item_id: str
+    item_kind: ItemKind
+    question: dict[str, JsonValue]
+    """The whole question as shown."""
+
+
+class ConfidenceSet(Payload):
+    kind: ClassVar[str] = "confidence.set"
+    position: Position
+    level: Level
+
+
+class Submitted(Payload):
+    kind: ClassVar[str] = "answer.submitted"
+    position: Position
+    attempt_id: str
+    number: Annotated[int, Field(ge=1)]
+    text: str
+
+
+class Graded(Payload):
+    kind: ClassVar[str] = "attempt.graded"
+    attempt_id: str
+    grade: dict[str, JsonValue]
+
+
+class GradingStopped(Payload):
+    kind: ClassVar[str] = "grading.stopped"
+    attempt_id: str
+    reason: str
+
+
+class GradingRestarted(Payload):
+    kind: ClassVar[str] = "grading.restarted"
+    attempt_id: str
+
+
+class Contested(Payload):
+    kind: ClassVar[str] = "criterion.contested"
+    position: Position
+    criterion: CriterionId
+    verdict: Binary
+    note: str
+
+
+class SelfMarked(Payload):
+    kind: ClassVar[str] = "criterion.self_marked"
+    position: Position
+    criterion: CriterionId
+    verdict: Binary
+
+
+class MarkWithdrawn(Payload):
+    kind: ClassVar[str] = "criterion.mark_withdrawn"
+    position: Position
+    criterion: CriterionId
+
+
+class FollowUpAsked(Payload):
+    kind: ClassVar[str] = "follow_up.asked"
+    position: Position
+    follow_up_id: str
+    criterion: CriterionId | None
+    text: str
+
+
+class FollowUpAnswered(Payload):
+    kind: ClassVar[str] = "follow_up.answered"
+    position: Position
+    follow_up_id: str
+    text: str
+
+
+class FollowUpSkipped(Payload):
+    kind: ClassVar[str] = "follow_up.skipped"
+    position: Position
+    follow_up_id: str
+
+
+class HintTaken(Payload):
+    kind: ClassVar[str] = "hint.taken"
+    position: Position
+    number: Annotated[int, Field(ge=1)]
+    text: str
+
+
+class ReferenceShown(Payload):
+    kind: ClassVar[str] = "reference.shown"
+    position: Position
+
+
+class OptionChosen(Payload):
+    kind: ClassVar[str] = "option.chosen"
+    position: Position
+    option_id: str
+    correct: bool
+
+
+class RecallGiven(Payload):
+    kind: ClassVar[str] = "recall.given"
+    position: Position
+    text: str
+    level: Level
+
+
+class PredictionLocked(Payload):
+    kind: ClassVar[str] = "prediction.locked"
+    position: Position
+    name: str
+    value: FiniteFloat
+
+
+class SimulationRecorded(Payload):
+    kind: ClassVar[str] = "simulation.recorded"
+    position: Position
+    summary: dict[str, JsonValue]
+
+
+class Skipped(Payload):
+    kind: ClassVar[str] = "question.skipped"
+    position: Position
+
+
+class Finished(Payload):
+    kind: ClassVar[str] = "interview.finished"
+    reason: Literal["completed", "stopped"]
+
+
+KINDS: Final[Mapping[str, type[Payload]]] = {
+    model.kind: model
+    for model in (
+        Started,
+        Presented,
+        ConfidenceSet,
+        Submitted,
+        Graded,
+        GradingStopped,
+        GradingRestarted,
+        Contested,
+        SelfMarked,
+        MarkWithdrawn,
+        FollowUpAsked,
+        FollowUpAnswered,
+        FollowUpSkipped,
+        HintTaken,
+        ReferenceShown,
+        OptionChosen,
+        RecallGiven,
+        PredictionLocked,
+        SimulationRecorded,
+        Skipped,
+        Finished,
+    )
+}
+
+
+def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
+    """The typed payload of a stored event.
+
+    Raises:
+        EventError: the kind is unknown, or the payload is not of its form.
+    """
+    model = KINDS.get(kind)
+    if model is None:
+        raise EventError(
+            f"The store holds an event of the unknown kind {kind}.",
+            hint="It was probably written by a newer version; update the program.",
+        )
+    try:
+        return model.model_validate(dict(payload))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise EventError(
+            f"A stored event of kind {kind} is damaged: {field}: {first['msg'].lower()}.",
+            hint="'tutor doctor' names it; a backup may hold it whole.",
+        ) from None
