@@ -1,6 +1,6 @@
 """The interview: what is asked, what was answered, what comes next; all of it folded from events."""
 
-from tutor.interview.health import check_store
+from tutor.interview.health import check_interviews
 from tutor.interview.history import Entry
 from tutor.interview.plan import Plan, PlanEntry, lesson_plan, single_item_plan
 from tutor.interview.reading import last_section, lesson_opened, section_read, sections_read
@@ -20,7 +20,7 @@ __all__ = [
     "Session",
     "SessionError",
     "Summary",
-    "check_store",
+    "check_interviews",
     "last_section",
     "lesson_opened",
     "lesson_plan",

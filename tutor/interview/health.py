@@ -9,9 +9,9 @@ from tutor.interview.state import State, apply
 from tutor.store import Problem, Store
 
 
-def check_store(store: Store) -> list[Problem]:
-    """What is wrong with the file and with what is in it; empty when all is sound."""
-    problems = store.check()
+def check_interviews(store: Store) -> list[Problem]:
+    """What is wrong with the stored interviews and drafts; empty when all can be read. `Store.check` does the file."""
+    problems: list[Problem] = []
     for stream in store.streams(ev.STREAM_PREFIX):
         state: State | None = None
         passed_over = 0

@@ -8,53 +8,36 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from question_bank.question import FollowUp, Question
+from question_bank.question import FollowUp
 from rubrics.schema import CriterionId
-from tutor.errors import TutorError
 from tutor.interview import events as ev
-from tutor.interview.follow_ups import choose_follow_up
-from tutor.interview.history import Entry, transcript
-from tutor.interview.plan import Mode, Plan
-from tutor.interview.state import EntryState, Mark, Phase, State, Verdict, apply
-from tutor.interview.views import EntryView, Pending, read_question
-from tutor.store import Draft, Store
+from tutor.interview.health import check_interviews
+from tutor.interview.plan import Plan
+from tutor.interview.session_view import Clock, SessionError, SessionView
+from tutor.interview.state import EntryState, Mark, apply
+from tutor.interview.views import Summary, unfinished
+from tutor.store import Store
 from tutor.text import sanitize
 
 if TYPE_CHECKING:
     from question_bank.load import Bank
     from tutor.grading.models import Grade
 
-Clock = Callable[[], datetime]
+__all__ = ["MAX_ANSWER_CHARS", "Clock", "Session", "SessionError", "Summary", "check_interviews", "unfinished"]
+
 MAX_ANSWER_CHARS: Final = 20_000
 MAX_NOTE_CHARS: Final = 2_000
 
 
-class SessionError(TutorError):
-    """A command that does not fit where the interview stands; nothing was changed."""
-
-
-class Session:
+class Session(SessionView):
     """One interview. `start` begins a new one, `resume` takes one up exactly where it was left."""
-
-    def __init__(self, store: Store, bank: Bank, interview_id: str, clock: Clock) -> None:
-        """Read an interview that is in the store; use `resume`."""
-        self.interview_id = interview_id
-        self._store = store
-        self._bank = bank
-        self._clock = clock
-        self._stream = f"{ev.STREAM_PREFIX}{interview_id}"
-        self._seq = 0
-        self._folded: State | None = None
-        self._applied: list[tuple[ev.Payload, datetime]] = []
-        self._questions: dict[int, Question] = {}
-        self.refresh()
 
     @classmethod
     def start(cls, store: Store, bank: Bank, plan: Plan, clock: Clock, *, interview_id: str | None = None) -> Session:
@@ -96,154 +79,6 @@ class Session:
             with session._change():
                 session._present_next()
         return session
-
-    # -- reading --------------------------------------------------------------------------------------------------
-
-    def refresh(self) -> None:
-        """Read what another program has added to this interview."""
-        for event in self._store.events(self._stream, after=self._seq):
-            payload = ev.parse(event.kind, event.payload)
-            after = apply(self._folded, payload, event.at)
-            self._seq = event.seq
-            if after is not None:
-                self._folded = after
-                self._applied.append((payload, event.at))
-
-    @property
-    def state(self) -> State:
-        """All that is known, grades of an unfinished interview included; prefer the properties below."""
-        if self._folded is None:
-            raise SessionError(f"There is no interview {self.interview_id}.", hint="Start a new one.")
-        return self._folded
-
-    @property
-    def plan(self) -> Plan:
-        return self.state.plan
-
-    @property
-    def mode(self) -> Mode:
-        """`study` shows each grade at once, `interview` none before the end."""
-        return self.state.plan.mode
-
-    @property
-    def phase(self) -> Phase:
-        return self.state.phase
-
-    @property
-    def position(self) -> int:
-        """The question at hand, counted from 0; the last one when finished."""
-        return max(0, len(self.state.entries) - 1)
-
-    @property
-    def of(self) -> int:
-        """Number of questions in the plan."""
-        return len(self.state.plan.entries)
-
-    @property
-    def started_at(self) -> datetime:
-        return self.state.started_at
-
-    @property
-    def question(self) -> Question | None:
-        """The question at hand, exactly as it was first presented; None when finished."""
-        return None if self.state.current is None else self._question(self.position)
-
-    @property
-    def entries(self) -> tuple[EntryView, ...]:
-        """Every question presented so far with what happened to it."""
-        return tuple(self.entry(position) for position in range(len(self.state.entries)))
-
-    def entry(self, position: int | None = None) -> EntryView:
-        """One question with what happened to it; the one at hand by default.
-
-        Raises:
-            SessionError: no question was presented at this position.
-        """
-        entry = self._entry(position)
-        return EntryView(entry, self._question(entry.position), self.state.grades_visible)
-
-    @property
-    def grade_visible(self) -> bool:
-        """Whether grades may be shown now: always in study mode, else only when finished."""
-        return self.state.grades_visible
-
-    @property
-    def grade(self) -> Grade | None:
-        """The grade of the question at hand; None before it, and while an interview keeps it back."""
-        return self.entry().grade
-
-    def effective(self, criterion: CriterionId, position: int | None = None) -> Verdict:
-        """The verdict that counts: the candidate's own where there is one, else the grader's."""
-        return self.entry(position).effective(criterion)
-
-    def mark(self, criterion: CriterionId, position: int | None = None) -> Mark | None:
-        """The candidate's own verdict on a criterion, with its kind and note."""
-        return self._entry(position).marks.get(criterion)
-
-    @property
-    def pending_attempt(self) -> tuple[str, str] | None:
-        """Id and text of the answer at hand that is stored and has no grade: being graded, or stopped."""
-        attempt = self.state.current.attempt if self.state.current is not None else None
-        if attempt is None or attempt.status == "graded":
-            return None
-        return attempt.id, attempt.text
-
-    @property
-    def pending_attempts(self) -> tuple[Pending, ...]:
-        """Every answer of the interview that waits for a grade, of earlier questions too."""
-        return tuple(
-            Pending(entry.position, entry.attempt.id, entry.attempt.text, self._question(entry.position))
-            for entry in self.state.entries
-            if entry.attempt is not None and entry.attempt.status != "graded"
-        )
-
-    @property
-    def draft(self) -> str:
-        """The text being typed: what was saved last, else the stored answer whose grading was stopped, else ''."""
-        saved = self._draft()
-        if saved is not None:
-            return saved.text
-        if self.phase in {"answering", "grading"} and (pending := self.pending_attempt) is not None:
-            return pending[1]
-        return ""
-
-    @property
-    def draft_saved_at(self) -> datetime | None:
-        """When the draft was saved; None when there is none."""
-        saved = self._draft()
-        return saved.at if saved is not None else None
-
-    @property
-    def follow_up(self) -> FollowUp | None:
-        """The follow-up that was asked and waits, else the one to ask next; None when none fits."""
-        current = self.state.current
-        if current is None or current.phase not in {"graded", "follow_up"}:
-            return None
-        question = self._question(current.position)
-        if current.phase == "follow_up":
-            asked = current.follow_ups[-1]
-            return FollowUp(id=asked.id, criterion=asked.criterion, misconception=None, text=asked.text)
-        return choose_follow_up(question, current)
-
-    @property
-    def hints_used(self) -> int:
-        return self.state.current.hints_used if self.state.current is not None else 0
-
-    @property
-    def hints_total(self) -> int:
-        """How many hints there are; none in interview mode."""
-        question = self.question
-        return len(question.hints) if question is not None and self.mode == "study" else 0
-
-    @property
-    def may_advance(self) -> bool:
-        """Whether `advance` would be accepted now."""
-        return self.state.finished is None and self.state.may_advance
-
-    @property
-    def history(self) -> tuple[Entry, ...]:
-        """The transcript, without what an interview keeps back until its end."""
-        return transcript(self.state, self._applied)
 
     # -- answering ------------------------------------------------------------------------------------------------
 
@@ -377,7 +212,7 @@ class Session:
             assert entry.attempt is not None
             verdict: ev.Binary = "not_met" if entry.attempt.verdicts.get(criterion) == "met" else "met"
             self._emit(ev.Contested(position=entry.position, criterion=criterion, verdict=verdict, note=note))
-            return self.state.entries[entry.position].marks[criterion]
+            return self._entry(entry.position).marks[criterion]
 
     def self_mark(self, criterion: CriterionId, verdict: ev.Binary, position: int | None = None) -> Mark:
         """Mark a criterion that the grader left unsure or not graded."""
@@ -387,7 +222,7 @@ class Session:
             if entry.attempt.verdicts.get(criterion) in {"met", "not_met"}:
                 raise SessionError(f"The criterion {criterion} has been decided.", hint="Contest it instead.")
             self._emit(ev.SelfMarked(position=entry.position, criterion=criterion, verdict=verdict))
-            return self.state.entries[entry.position].marks[criterion]
+            return self._entry(entry.position).marks[criterion]
 
     def withdraw_mark(self, criterion: CriterionId, position: int | None = None) -> None:
         """Take back a contest or a self-mark; the grader's verdict counts again."""
@@ -544,8 +379,8 @@ class Session:
     def _present_next(self) -> None:
         from question_bank.variants import build_question
 
-        position = len(self.state.entries)
-        planned = self.plan.entries[position]
+        position = len(self.state.entries) + 1
+        planned = self.plan.entries[position - 1]
         question = build_question(self._bank.item(planned.item_id), planned.seed)
         self._emit(
             ev.Presented(
@@ -569,13 +404,6 @@ class Session:
             raise SessionError("The interview is finished.", hint="Start a new one.")
         return current
 
-    def _entry(self, position: int | None) -> EntryState:
-        entries = self.state.entries
-        wanted = self.position if position is None else position
-        if not 0 <= wanted < len(entries):
-            raise SessionError(f"Question {wanted + 1} has not been asked yet.")
-        return entries[wanted]
-
     def _markable(self, position: int | None) -> EntryState:
         entry = self._entry(position)
         if not self.state.grades_visible:
@@ -589,26 +417,6 @@ class Session:
         if follow_up is None:
             raise SessionError("There is no follow-up now.", hint="Go on to the next question.")
         return follow_up, self.position
-
-    def _question(self, position: int) -> Question:
-        if position not in self._questions:
-            self._questions[position] = read_question(
-                self.state.entries[position], self._bank, self.plan.entries[position].seed
-            )
-        return self._questions[position]
-
-    def _slot(self) -> str | None:
-        """Which editor is open: the answer's, a follow-up's, or none."""
-        if self.phase in {"confidence", "answering", "grading"}:
-            return "answer"
-        if self.phase in {"graded", "follow_up"} and (follow_up := self.follow_up) is not None:
-            return f"follow_up:{follow_up.id}"
-        return None
-
-    def _draft(self) -> Draft | None:
-        current = self.state.current
-        saved = self._store.draft(self._stream, current.position) if current is not None else None
-        return saved if saved is not None and saved.slot == self._slot() else None
 
 
 def _bounded(text: str, limit: int, what: str) -> None:

@@ -93,6 +93,7 @@ class EntryState:
     """One question of the interview and all that happened to it."""
 
     position: int
+    """Counted from 1."""
     item_id: str
     kind: ItemKind
     question: Mapping[str, Any]
@@ -171,6 +172,10 @@ class State:
         """Whether the candidate may see grades now: always in study mode, else only after the end."""
         return self.plan.mode == "study" or self.finished is not None
 
+    def entry_at(self, position: int) -> EntryState | None:
+        """The question at a position, counted from 1; None when none was presented there."""
+        return self.entries[position - 1] if 0 < position <= len(self.entries) else None
+
     def entry_of(self, attempt_id: str) -> EntryState | None:
         """The question whose last attempt this is; None when it is unknown or superseded."""
         for entry in self.entries:
@@ -226,17 +231,17 @@ def apply(state: State | None, payload: ev.Payload, at: datetime) -> State | Non
 
 
 def _with(state: State, entry: EntryState) -> State:
-    entries = (*state.entries[: entry.position], entry, *state.entries[entry.position + 1 :])
+    entries = (*state.entries[: entry.position - 1], entry, *state.entries[entry.position :])
     return replace(state, entries=entries)
 
 
 def _presented(state: State, payload: ev.Presented) -> State | None:
-    position = len(state.entries)
-    if payload.position != position or position >= len(state.plan.entries) or not state.may_advance:
+    done = len(state.entries)
+    if payload.position != done + 1 or done >= len(state.plan.entries) or not state.may_advance:
         return None
-    if payload.item_id != state.plan.entries[position].item_id:
+    if payload.item_id != state.plan.entries[done].item_id:
         return None
-    entry = EntryState(position, payload.item_id, payload.item_kind, payload.question)
+    entry = EntryState(payload.position, payload.item_id, payload.item_kind, payload.question)
     return replace(state, entries=(*state.entries, entry))
 
 
@@ -261,9 +266,9 @@ def _graded(state: State, payload: ev.Graded | ev.GradingStopped | ev.GradingRes
 
 
 def _marked(state: State, payload: ev.Contested | ev.SelfMarked | ev.MarkWithdrawn, at: datetime) -> State | None:
-    if payload.position >= len(state.entries) or not state.grades_visible:
+    entry = state.entry_at(payload.position)
+    if entry is None or not state.grades_visible:
         return None
-    entry = state.entries[payload.position]
     if entry.attempt is None or entry.attempt.status != "graded":
         return None
     marks = dict(entry.marks)
@@ -281,9 +286,9 @@ def _marked(state: State, payload: ev.Contested | ev.SelfMarked | ev.MarkWithdra
 
 
 def _simulated(state: State, payload: ev.SimulationRecorded) -> State | None:
-    if payload.position >= len(state.entries):
+    entry = state.entry_at(payload.position)
+    if entry is None:
         return None
-    entry = state.entries[payload.position]
     if entry.kind == "prediction":
         # Only against a value that was locked before.
         if not entry.predictions or entry.skipped or entry is not state.current:

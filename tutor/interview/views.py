@@ -39,7 +39,7 @@ class Summary:
     title: str
     mode: str
     position: int
-    """The question at hand, counted from 0."""
+    """The question at hand, counted from 1."""
     of: int
     draft_chars: int
     started_at: datetime
@@ -182,9 +182,9 @@ def unfinished(store: Store) -> list[Summary]:
             interview_id=str(stream).removeprefix(ev.STREAM_PREFIX),
             title=str(title),
             mode=str(mode),
-            position=max(0, presented - 1),
+            position=max(1, presented),
             of=of,
-            draft_chars=_draft_chars(store, stream, max(0, presented - 1)),
+            draft_chars=_draft_chars(store, stream, max(1, presented)),
             started_at=datetime.fromisoformat(started_at),
             last_at=datetime.fromisoformat(last_at),
         )
