@@ -1,12 +1,12 @@
 """Grading: an answer and a question in, four criteria with evidence out."""
 
+from rubrics import CriterionId
 from tutor.grading.grade import answer_hash, grade_answer
 from tutor.grading.judge import AnchorCache
 from tutor.grading.models import (
     CRITERIA,
     GRADER_VERSION,
     CriterionGrade,
-    CriterionId,
     Decider,
     Grade,
     Provenance,

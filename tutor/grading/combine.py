@@ -9,7 +9,8 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from tutor.grading.models import CriterionId, Verdict
+from rubrics import CriterionId
+from tutor.grading.models import Verdict
 
 COEFFICIENTS = Path(__file__).with_name("coefficients.yaml")
 _ANCHORED_LIMIT = 4.0

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 
 from question_bank.question import Question
-from tutor.grading.models import CriterionId, Quote
+from rubrics import CriterionId
+from tutor.grading.models import Quote
 from tutor.grading.roles import Reading, equals, read_answer
 from tutor.grading.text import Sentence, content_words, copied_share, stem
 

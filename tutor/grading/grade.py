@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 
 from question_bank.question import Question
-from rubrics import Rubric, load_rubric
+from rubrics import CriterionId, Rubric, load_rubric
 from tutor.grading.combine import Combiner, load_combiner
 from tutor.grading.evidence import Evidence, find_evidence, quote_stands
 from tutor.grading.judge import PROMPT_HASH, AnchorCache, JudgeError, Judgement, judge
-from tutor.grading.models import CRITERIA, CriterionGrade, CriterionId, Grade, Provenance
+from tutor.grading.models import CRITERIA, CriterionGrade, Grade, Provenance
 from tutor.grading.result import grade_result
 from tutor.grading.text import check_length, content_words, gate
 from tutor.llm.types import Capabilities, Deadlines, Endpoint

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from question_bank.question import Question
-from tutor.grading.models import CriterionId
+from rubrics import CriterionId
 from tutor.grading.text import clean
 from tutor.llm.complete import complete
 from tutor.llm.errors import LlmError

@@ -65,10 +65,10 @@ def _assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict
             given[named.name].append(use)
         elif by_value:
             given[by_value[0].name].append(use)
-        elif named and use.read.dimension != "none":
-            given[named.name].append(use)
         elif by_slip:
             given[by_slip[0].name].append(use)
+        elif named and use.read.dimension != "none":
+            given[named.name].append(use)
         else:
             loose.append(use)
     text = reading.folded.text

@@ -53,8 +53,8 @@ _DELTA_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _DELTA_AFTER = re.compile(
-    r"^\s*(?:more|longer|later|extra|slower|higher|added|worse|less|lower|faster|earlier|on top|to (?:both|each|the|"
-    r"all|ttft)|(?:is|are) added|in both|on both)\b",
+    r"^\s*(?:more|longer|later|extra|slower|higher|added|worse|less|lower|faster|earlier|on top|to (?:both|each|"
+    r"all|either|every)|(?:is|are) added|in both|on both)\b",
     re.IGNORECASE,
 )
 _CHANGE_WORDS = re.compile(
@@ -62,9 +62,9 @@ _CHANGE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _TIGHT = re.compile(
-    r"[\s:=≈~(*|-]*(?:(?:is|of|at|=|takes?|arrives?|comes?|equals|time|latency|lands?|be|will|thus|then|so|now|the|"
+    r"[\s:=≈~(*|,-]*(?:(?:so|it|that|which|we|get|is|of|at|=|takes?|arrives?|comes?|equals|time|latency|lands?|be|will|thus|then|so|now|the|"
     r"about|approximately|roughly|around|in|after|t|ms|appears?|shows?|out|to|emitted|delivered|value|are|was)\b"
-    r"[\s:=≈~(*-]*)*",
+    r"[\s:=≈~(*,-]*)*",
     re.IGNORECASE,
 )
 _PART_OF_SUM = re.compile(
@@ -268,7 +268,7 @@ def read_answer(question: Question, answer: str) -> Reading:
             known = [q for q in (*question.givens, *question.derived) if equals(read, q)]
             asked = cue is not None and cue.asked and tight
             wanted = any(equals(read, e, e.rel_tolerance) for e in question.expected)
-            if cue is not None and not cue.asked and (known or tight or not wanted):
+            if cue is not None and not cue.asked and (known or (tight and not wanted)):
                 role = "given" if known else "step"
             elif known and not asked and not wanted:
                 role = "given"
