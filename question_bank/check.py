@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from question_bank.errors import DrawError, FormulaError
 from question_bank.load import AnyItem, Bank
 from question_bank.question import Question
-from question_bank.schema import Checkpoint, Lesson, OpenItem
+from question_bank.schema import Checkpoint, Formula, Lesson, OpenItem
 from question_bank.units import Unit, read_unit, unit_of
 from question_bank.variants import build_question
 
@@ -124,15 +124,15 @@ def _open_item(item: OpenItem, seeds: Sequence[int]) -> Iterator[Problem]:
                 told.add((problem.code, about))
                 yield problem
     for question in questions[:SIM_SEEDS]:
-        problem = next(_contradictions(question), None)
-        if problem is not None:
-            yield problem
+        contradiction = next(_contradictions(question), None)
+        if contradiction is not None:
+            yield contradiction
             return
 
 
 def _units(item: OpenItem) -> Iterator[Problem]:
     units: dict[str, Unit] = {}
-    named = [(name, spec.unit, None) for name, spec in item.parameters.items()]
+    named: list[tuple[str, str, Formula | None]] = [(name, spec.unit, None) for name, spec in item.parameters.items()]
     named += [(name, each.unit, each.formula) for name, each in item.derived.items()]
     named += [(name, each.unit, each.formula) for name, each in item.expected.items()]
     for name, text, formula in named:

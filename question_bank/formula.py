@@ -1,8 +1,8 @@
 """Arithmetic for content files: a formula is an expression over named numbers, never code.
 
-Allowed are numbers, names, + - * / // % **, comparisons (1 for true, 0 for false), and/or/not and the functions
-in FUNCTIONS. Length, depth, exponent and the size of every intermediate value are bounded, so that a pack from
-anywhere can be evaluated.
+Allowed are numbers, names, + - * / // % **, comparisons (1 for true, 0 for false), and/or/not and the
+functions in FUNCTIONS. Length, depth, exponent and the size of every intermediate value are bounded, so that a
+pack from anywhere can be evaluated.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _nearest(name: str, known: list[str]) -> str:
 def parse(formula: str) -> ast.expr:
     """The checked syntax tree of a formula.
 
-    Raises FormulaError when it is empty, too long, too deep, not an expression, or uses anything but arithmetic.
+    Raises FormulaError when it is empty, too long, too deep, no expression, or more than arithmetic.
     """
     if len(formula) > MAX_LENGTH:
         raise FormulaError(f"formula of {len(formula)} characters; the limit is {MAX_LENGTH}")
@@ -147,8 +147,8 @@ def _bounded(value: float, formula: str) -> float:
 def evaluate(formula: str, values: Mapping[str, float]) -> float:
     """The value of a formula with these values for its names; comparisons give 1.0 or 0.0.
 
-    Raises FormulaError for what `parse` refuses, an unknown name (naming the nearest known one), a division by
-    zero, an exponent beyond ±MAX_EXPONENT or a value beyond ±MAX_MAGNITUDE.
+    Raises FormulaError for what `parse` refuses, an unknown name (naming the nearest known one), a division
+    by zero, an exponent beyond ±MAX_EXPONENT or a value beyond ±MAX_MAGNITUDE.
     """
     return _value(parse(formula), values, formula)
 

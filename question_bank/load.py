@@ -70,7 +70,8 @@ def _unknown(what: str, wanted: str, known: list[str]) -> str:
 def load_bank(extra_dirs: Sequence[Path] = ()) -> Bank:
     """The packs that come with the program and those in `extra_dirs`.
 
-    Each extra folder is a pack (it holds pack.yaml) or a folder of packs. Raises BankError naming file and line.
+    Each extra folder is a pack (it holds pack.yaml) or a folder of packs. Raises BankError naming file
+    and line.
     """
     packs: list[Pack] = []
     lessons: list[Lesson] = []
@@ -118,7 +119,7 @@ def _read(path: Path, model: type[_Model]) -> _Model:
     node = _compose(path)
     loader = yaml.constructor.SafeConstructor()
     try:
-        data = loader.construct_document(node)  # type: ignore[no-untyped-call]
+        data = loader.construct_document(node)
     except (yaml.YAMLError, ValueError) as error:
         raise BankError(f"{path}: not valid YAML ({_first_line(error)})") from error
     try:
@@ -141,11 +142,12 @@ def _compose(path: Path) -> yaml.Node:
     try:
         depth = 0
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            line = event.start_mark.line + 1 if event.start_mark else 1
             if isinstance(event, yaml.AliasEvent):
-                raise BankError(f"{path}:{event.start_mark.line + 1}: aliases (*name) are not allowed; repeat the text")
+                raise BankError(f"{path}:{line}: aliases (*name) are not allowed; repeat the text")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_NESTING:
-                raise BankError(f"{path}:{event.start_mark.line + 1}: nested more than {MAX_NESTING} deep")
+                raise BankError(f"{path}:{line}: nested more than {MAX_NESTING} deep")
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -189,6 +191,10 @@ def _describe(path: Path, root: yaml.Node, error: ValidationError) -> str:
             message = "unknown field" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
         elif problem["type"] == "missing":
             message = "is missing"
+        elif problem["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+            message = "must hold fields, each with a name, a colon and a value"
+        elif problem["type"] == "union_tag_not_found":
+            message = "kind is missing; it is one of exercise, probe, checkpoint, recall and prediction"
         told.append((line, f"{path}:{line}: {field}: {message}"))
     told.sort(key=lambda each: each[0])
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""

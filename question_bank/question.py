@@ -1,6 +1,6 @@
 """What a candidate is asked: one item with its numbers filled in.
 
-Made by `question_bank.variants.build_question`; read by grading, the interview, the screens and the simulator.
+Made by `question_bank.variants.build_question`; read by grading, the interview and the screens.
 """
 
 from __future__ import annotations
@@ -89,6 +89,14 @@ class Option(_Frozen):
     correct: bool
 
 
+class Level(_Frozen):
+    """A confidence level of a recall, 1 the lowest."""
+
+    level: Literal[1, 2, 3]
+    label: str
+    meaning: str
+
+
 class SimCheck(_Frozen):
     """An expected result and the simulator's metric that should agree with it."""
 
@@ -141,6 +149,8 @@ class Question(_Frozen):
     example_answers: tuple[ExampleAnswer, ...]
     options: tuple[Option, ...]
     """Checkpoint only, in the order to show them."""
+    levels: tuple[Level, ...] = ()
+    """Recall only, from 1 to 3."""
     simulation: SimulationPlan | None
 
     def option(self, option_id: str) -> Option | None:

@@ -1,4 +1,7 @@
-"""What a pack and a lesson file may contain. Formulas and templates stay text here; `variants` fills them in."""
+"""What a pack and a lesson file may contain.
+
+Formulas and templates stay text here; `question_bank.variants` fills them in.
+"""
 
 from __future__ import annotations
 

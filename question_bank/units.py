@@ -106,9 +106,9 @@ def _unit(node: ast.expr, units: Mapping[str, Unit], formula: str) -> Unit:
         case ast.Compare(left=left, comparators=comparators):
             _together([_unit(part, units, formula) for part in (left, *comparators)], formula)
             return Unit()
-        case ast.BoolOp(values=values):
-            for value in values:
-                _unit(value, units, formula)
+        case ast.BoolOp(values=operands):
+            for each in operands:
+                _unit(each, units, formula)
             return Unit()
         case ast.Call(func=ast.Name(id="round"), args=args):
             return _unit(args[0], units, formula)

@@ -13,6 +13,7 @@ from question_bank.question import (
     ExampleAnswer,
     Expected,
     FollowUp,
+    Level,
     Option,
     Quantity,
     Question,
@@ -42,7 +43,8 @@ def format_number(value: float, decimals: int | None = None) -> str:
         return f"{value:,.{decimals}f}"
     if abs(value - round(value)) < 1e-9 * max(1.0, abs(value)):
         return f"{round(value):,}"
-    text = f"{value:,.2f}" if abs(value) >= 1 else f"{value:.4g}"
+    size = abs(value)
+    text = f"{value:,.{0 if size >= 1000 else 1 if size >= 100 else 2}f}" if size >= 1 else f"{value:.4g}"
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
@@ -253,5 +255,8 @@ def _open(item: OpenItem, seed: int) -> Question:
             ExampleAnswer(id=each.id, text=fill(each.text, full), met=each.met) for each in item.example_answers
         ),
         options=(),
+        levels=tuple(Level(level=each.level, label=each.label, meaning=each.meaning) for each in item.levels)
+        if isinstance(item, Recall)
+        else (),
         simulation=_simulation(item.simulation, full),
     )

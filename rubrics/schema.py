@@ -58,9 +58,7 @@ class Rubric(BaseModel):
     @cached_property
     def rubric_hash(self) -> str:
         """SHA-256 (hex) of the canonical content: the same wording gives the same hash."""
-        canonical = json.dumps(
-            self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":")
-        )
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def criterion(self, criterion_id: CriterionId) -> Criterion:
@@ -77,6 +75,8 @@ def load_rubric(path: Path = DEFAULT_PATH) -> Rubric:
         if path.stat().st_size > _MAX_BYTES:
             raise RubricError(f"{path}: larger than {_MAX_BYTES // 1024} KiB; a rubric is a short file")
         data = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+        if not isinstance(data, dict):
+            raise RubricError(f"{path}: holds no rubric; it begins with id, version, title and criteria")
         return Rubric.model_validate(data)
     except OSError as error:
         raise RubricError(f"{path}: cannot be read ({error.strerror})") from error
