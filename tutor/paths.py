@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -21,30 +22,28 @@ def default_data_dir() -> Path:
     """
     import platformdirs
 
-    return _under_home(lambda: platformdirs.user_data_path(APP_NAME, appauthor=False), "answers")
+    found = platformdirs.user_data_path(APP_NAME, appauthor=False)
+    if not _has_home(found, "XDG_DATA_HOME"):
+        raise TutorError(
+            "There is no home directory, so there is no place for your answers.",
+            hint="Set HOME, or name a folder with --data-dir or TUTOR_DATA_DIR.",
+        )
+    return found
 
 
 def default_config_file() -> Path | None:
     """The settings file that is read when none is named, or None without a home directory."""
     import platformdirs
 
-    try:
-        folder = _under_home(lambda: platformdirs.user_config_path(APP_NAME, appauthor=False), "settings")
-    except TutorError:
-        return None
-    return folder / "config.toml"
+    found = platformdirs.user_config_path(APP_NAME, appauthor=False)
+    return found / "config.toml" if _has_home(found, "XDG_CONFIG_HOME") else None
 
 
-def _under_home(find: object, what: str) -> Path:
-    assert callable(find)
-    remedy = "Set HOME, or name a folder with --data-dir or TUTOR_DATA_DIR."
-    try:
-        found = find()
-    except (RuntimeError, KeyError, OSError):
-        found = None
-    if not isinstance(found, Path) or not found.is_absolute() or "~" in found.parts:
-        raise TutorError(f"There is no home directory, so there is no place for the {what}.", hint=remedy)
-    return found
+def _has_home(path: Path, variable: str) -> bool:
+    """Whether a path below the home directory could be spelled out: an empty HOME would make it start at the root."""
+    if not path.is_absolute() or "~" in path.parts:
+        return False
+    return os.environ.get("HOME") != "" or bool(os.environ.get(variable))
 
 
 def ensure_private_dir(path: Path) -> Path:

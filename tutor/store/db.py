@@ -40,10 +40,16 @@ def open_store(path: Path, *, new_id: Callable[[], str] = new_event_id) -> Store
     path = path.absolute()
     ensure_private_dir(path.parent)
     marker = marker_file(path)
-    if not path.exists():
+    try:
+        empty = path.stat().st_size == 0
+    except FileNotFoundError:
+        empty = True
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}.", hint="Check its folder.") from None
+    if empty:
         if marker.exists():
             raise StoreError(
-                f"{path} has vanished: {marker.name} says that answers were kept there.",
+                f"{path} has vanished or is empty, and {marker.name} says that answers were kept there.",
                 hint=f"Put the file or a backup from {path.parent / 'backups'} back, "
                 f"or delete {marker} to begin with nothing.",
             )

@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from tutor.store.errors import StoreError, explained
+from tutor.store.errors import StoreError, explain, explained
 from tutor.store.types import Draft, Event, Problem
 
 
@@ -116,8 +116,7 @@ class Store:
                     hint="Nothing was changed; open the interview again.",
                 ) from error
             except sqlite3.Error as error:
-                with explained(self.path):
-                    raise error
+                raise explain(self.path, error) from error
             assert cursor.lastrowid is not None
             return Event(cursor.lastrowid, event_id, stream, kind, json.loads(text), at)
 
