@@ -18,8 +18,8 @@ from tutor.interview.plan import Plan
 
 STREAM_PREFIX: Final = "interview:"
 
-Position = Annotated[int, Field(ge=1)]
-"""Of a question in its interview, counted from 1."""
+Position = Annotated[int, Field(ge=0)]
+"""Of a question in its interview, counted from 0."""
 Level = Literal[1, 2, 3]
 Binary = Literal["met", "not_met"]
 

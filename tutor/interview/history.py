@@ -40,7 +40,7 @@ class Entry:
 
     kind: EntryKind
     position: int
-    """Of the question it belongs to, counted from 1."""
+    """Of the question it belongs to, counted from 0."""
     text: str
     """What was said, as plain text or, for questions and references, Markdown."""
     payload: Mapping[str, Any]
@@ -89,7 +89,7 @@ def _line(state: State, payload: ev.Payload, at: datetime, positions: Mapping[st
             position = positions[payload.attempt_id]
             return Entry("grade", position, _grade_text(payload.grade), payload.grade, at)
         case ev.ReferenceShown():
-            text = str(state.entries[payload.position - 1].question.get("reference", ""))
+            text = str(state.entries[payload.position].question.get("reference", ""))
             return Entry("reference", payload.position, text, {}, at)
         case ev.OptionChosen():
             chosen = _option_text(state, payload)
@@ -102,7 +102,7 @@ def _line(state: State, payload: ev.Payload, at: datetime, positions: Mapping[st
                 chosen += " (not right)"
             return Entry("choice", payload.position, chosen, fields, at)
     fields = payload.model_dump(mode="json")
-    position = fields.get("position", positions.get(fields.get("attempt_id", ""), len(state.entries)))
+    position = fields.get("position", positions.get(fields.get("attempt_id", ""), max(0, len(state.entries) - 1)))
     return Entry(_PLAIN[type(payload)], position, _text(payload), fields, at)
 
 
@@ -144,5 +144,5 @@ def _words(verdict: str) -> str:
 
 
 def _option_text(state: State, payload: ev.OptionChosen) -> str:
-    options = state.entries[payload.position - 1].question.get("options") or ()
+    options = state.entries[payload.position].question.get("options") or ()
     return next((str(one["text"]) for one in options if one.get("id") == payload.option_id), payload.option_id)

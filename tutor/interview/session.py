@@ -140,7 +140,7 @@ class Session(SessionView):
                 raise SessionError("This question has been answered.", hint="Go on to the next one.")
             _bounded(text, MAX_ANSWER_CHARS, "answer")
             number = len(entry.attempts) + 1
-            attempt_id = f"{self.interview_id}.{entry.position}.{number}"
+            attempt_id = f"{self.interview_id}.{entry.position + 1}.{number}"
             self._emit(ev.Submitted(position=entry.position, attempt_id=attempt_id, number=number, text=text))
             self._store.clear_draft(self._stream, entry.position)
             return attempt_id
@@ -379,8 +379,8 @@ class Session(SessionView):
     def _present_next(self) -> None:
         from question_bank.variants import build_question
 
-        position = len(self.state.entries) + 1
-        planned = self.plan.entries[position - 1]
+        position = len(self.state.entries)
+        planned = self.plan.entries[position]
         question = build_question(self._bank.item(planned.item_id), planned.seed)
         self._emit(
             ev.Presented(

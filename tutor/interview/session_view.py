@@ -76,8 +76,8 @@ class SessionView:
 
     @property
     def position(self) -> int:
-        """The question at hand, counted from 1; the last one when finished."""
-        return len(self.state.entries)
+        """The question at hand, counted from 0; the last one when finished."""
+        return max(0, len(self.state.entries) - 1)
 
     @property
     def of(self) -> int:
@@ -194,13 +194,13 @@ class SessionView:
         wanted = self.position if position is None else position
         entry = self.state.entry_at(wanted)
         if entry is None:
-            raise SessionError(f"Question {wanted} has not been asked yet.")
+            raise SessionError(f"Question {wanted + 1} has not been asked yet.")
         return entry
 
     def _question(self, position: int) -> Question:
         if position not in self._questions:
             self._questions[position] = read_question(
-                self._entry(position), self._bank, self.plan.entries[position - 1].seed
+                self._entry(position), self._bank, self.plan.entries[position].seed
             )
         return self._questions[position]
 

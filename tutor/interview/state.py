@@ -93,7 +93,7 @@ class EntryState:
     """One question of the interview and all that happened to it."""
 
     position: int
-    """Counted from 1."""
+    """Counted from 0."""
     item_id: str
     kind: ItemKind
     question: Mapping[str, Any]
@@ -173,8 +173,8 @@ class State:
         return self.plan.mode == "study" or self.finished is not None
 
     def entry_at(self, position: int) -> EntryState | None:
-        """The question at a position, counted from 1; None when none was presented there."""
-        return self.entries[position - 1] if 0 < position <= len(self.entries) else None
+        """The question at a position, counted from 0; None when none was presented there."""
+        return self.entries[position] if 0 <= position < len(self.entries) else None
 
     def entry_of(self, attempt_id: str) -> EntryState | None:
         """The question whose last attempt this is; None when it is unknown or superseded."""
@@ -231,13 +231,13 @@ def apply(state: State | None, payload: ev.Payload, at: datetime) -> State | Non
 
 
 def _with(state: State, entry: EntryState) -> State:
-    entries = (*state.entries[: entry.position - 1], entry, *state.entries[entry.position :])
+    entries = (*state.entries[: entry.position], entry, *state.entries[entry.position + 1 :])
     return replace(state, entries=entries)
 
 
 def _presented(state: State, payload: ev.Presented) -> State | None:
     done = len(state.entries)
-    if payload.position != done + 1 or done >= len(state.plan.entries) or not state.may_advance:
+    if payload.position != done or done >= len(state.plan.entries) or not state.may_advance:
         return None
     if payload.item_id != state.plan.entries[done].item_id:
         return None

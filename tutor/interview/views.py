@@ -39,7 +39,7 @@ class Summary:
     title: str
     mode: str
     position: int
-    """The question at hand, counted from 1."""
+    """The question at hand, counted from 0."""
     of: int
     draft_chars: int
     started_at: datetime
@@ -182,9 +182,9 @@ def unfinished(store: Store) -> list[Summary]:
             interview_id=str(stream).removeprefix(ev.STREAM_PREFIX),
             title=str(title),
             mode=str(mode),
-            position=max(1, presented),
+            position=max(0, presented - 1),
             of=of,
-            draft_chars=_draft_chars(store, stream, max(1, presented)),
+            draft_chars=_draft_chars(store, stream, max(0, presented - 1)),
             started_at=datetime.fromisoformat(started_at),
             last_at=datetime.fromisoformat(last_at),
         )
