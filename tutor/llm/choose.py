@@ -87,14 +87,10 @@ async def choose_model(
             return ModelChoice(OpenModel(info), f"{info.endpoint.model}, {info.source}.", seen.notes)
     notes = [*seen.notes]
     if not settings.use_embedded:
-        return ModelChoice(
-            None, _none(notes, "The model inside the program is switched off in the settings."), notes
-        )
+        return ModelChoice(None, _none(notes, "The model inside the program is switched off in the settings."), notes)
     file = _best_file(settings, settings.model_dir or model_dir)
     if file is None:
-        return ModelChoice(
-            None, _none(notes, "No model file is here yet; `tutor model get` fetches one."), notes
-        )
+        return ModelChoice(None, _none(notes, "No model file is here yet; `tutor model get` fetches one."), notes)
     if not embedded.available():
         return ModelChoice(None, _none(notes, "llama.cpp is not installed with this program."), notes)
     say(f"Loading {file.path.name}.")

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 from tutor.llm import failures
 from tutor.llm.errors import LlmError
@@ -153,8 +153,8 @@ async def _attempt(
     reply = _Reply()
     timer = asyncio.timeout(deadlines.connect_s + deadlines.first_token_s)
     try:
-        # The SDK's client is not closed by itself: it only wraps `http`.
-        client = AsyncOpenAI(base_url=endpoint.base_url, api_key=key, http_client=http, max_retries=0)
+        # The SDK takes either generation of httpx but declares the newer; its client only wraps `http`.
+        client = AsyncOpenAI(base_url=endpoint.base_url, api_key=key, http_client=cast(Any, http), max_retries=0)
         async with timer:
             answer = await litellm.acompletion(
                 **_arguments(endpoint, request, stream), client=client, timeout=http.timeout, api_key=key
@@ -186,15 +186,7 @@ async def _attempt(
     finally:
         await http.aclose()
     if stream and not wire.ended:
-        raise (
-            failures.cut(endpoint)
-            if reply.started
-            else failures.of_kind(
-                "bad_reply",
-                f"{endpoint.name} sent something that is not a chat completion.",
-                "Check that the address is an OpenAI-compatible server's.",
-            )
-        )
+        raise failures.cut(endpoint) if reply.started else failures.not_a_completion(endpoint)
     return reply
 
 
@@ -265,12 +257,10 @@ class _Reply:
             raise failures.of_kind(
                 "length",
                 f"{endpoint.model} ran out of its token budget before it had finished.",
-                "Try again, or use a model that does not think aloud."
-                if thought_chars or self._thought
-                else "",
+                "Try again, or use a model that does not think aloud." if thought_chars or self._thought else "",
             )
         if self._finish in ("abort", "cancelled"):
-            raise failures.of_kind("cancelled", f"{endpoint.name} cancelled the request.", "Try again.")
+            raise failures.cancelled(endpoint)
         if not text.strip():
             why = "only thought aloud" if thought_chars or self._thought else "sent an empty reply"
             raise failures.of_kind("empty", f"{endpoint.model} {why}.", "Try again, or choose another model.")
@@ -304,7 +294,7 @@ def _token_logprobs(logprobs: Any) -> list[TokenLogprob]:
     return found
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and math.isfinite(value)
 
 

@@ -14,9 +14,7 @@ _CONTEXT_TEXT = re.compile(
     r"|input is too long|longer than the (?:model|context)|n_ctx|max_model_len",
     re.IGNORECASE,
 )
-_MODEL_TEXT = re.compile(
-    r"model\b.{0,80}\b(?:not found|does not exist|unknown|not loaded)", re.IGNORECASE | re.DOTALL
-)
+_MODEL_TEXT = re.compile(r"model\b.{0,80}\b(?:not found|does not exist|unknown|not loaded)", re.IGNORECASE | re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 
 
@@ -31,7 +29,7 @@ def server_words(body: str) -> str:
     """The message inside an OpenAI-style error body, or the body itself."""
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return excerpt(re.sub(r"<[^>]*>", " ", body))
     error = data.get("error", data) if isinstance(data, dict) else data
     if isinstance(error, dict):
@@ -112,17 +110,27 @@ def from_exception(endpoint: Endpoint, error: Exception, wire: Wire, *, started:
             )
         if isinstance(cause, httpx.TransportError):
             return cut(endpoint)
-    if (
-        wire.status is not None
-        and (started or not wire.ended)
-        and any("Stream" in type(c).__name__ for c in chain)
-    ):
+    if any("finish_reason=abort" in str(cause) for cause in chain):
+        return cancelled(endpoint)
+    if any(isinstance(cause, json.JSONDecodeError) for cause in chain):
+        return not_a_completion(endpoint)
+    if wire.status is not None and (started or not wire.ended) and any("Stream" in type(c).__name__ for c in chain):
         return cut(endpoint)
+    return not_a_completion(endpoint)
+
+
+def not_a_completion(endpoint: Endpoint) -> LlmError:
+    """The error for a reply in another format."""
     return LlmError(
         "bad_reply",
-        f"{who} sent something that is not a chat completion: {excerpt(str(error), 120)}",
+        f"{endpoint.name} sent something that is not a chat completion.",
         hint="Check that the address is an OpenAI-compatible server's.",
     )
+
+
+def cancelled(endpoint: Endpoint) -> LlmError:
+    """The error for a request that the server itself dropped."""
+    return LlmError("cancelled", f"{endpoint.name} cancelled the request.", hint="Try again.")
 
 
 def cut(endpoint: Endpoint) -> LlmError:
@@ -130,11 +138,6 @@ def cut(endpoint: Endpoint) -> LlmError:
     return LlmError(
         "server", f"{endpoint.name} broke off its reply.", hint="Its own log says why; trying again may help."
     )
-
-
-def is_context_text(text: str) -> bool:
-    """Whether a server's words say that the prompt did not fit."""
-    return _CONTEXT_TEXT.search(text) is not None
 
 
 def of_kind(kind: ErrorKind, message: str, hint: str = "") -> LlmError:

@@ -72,9 +72,7 @@ def installed(directory: Path) -> list[InstalledFile]:
             if entry is not None and entry.sha256 is not None and size != entry.size_bytes:
                 continue  # cut by something other than us: a fetch gives the name only to a whole file
             found.append(InstalledFile(path=path, size_bytes=size, entry=entry))
-    return sorted(
-        found, key=lambda file: (file.entry is None or file.entry.grades, file.size_bytes), reverse=True
-    )
+    return sorted(found, key=lambda file: (file.entry is None or file.entry.grades, file.size_bytes), reverse=True)
 
 
 def fetch(

@@ -107,7 +107,7 @@ def _continue(
         unsaved = 0
         with partial.path.open("ab") as file:
             try:
-                for chunk in response.iter_bytes(1024 * 1024):
+                for chunk in response.iter_raw():  # sizes of one's own would be lost at a cut
                     if cancelled():
                         raise Cancelled
                     file.write(chunk)

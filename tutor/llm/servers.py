@@ -62,9 +62,7 @@ async def survey(settings: ModelSettings, ports: Sequence[int] = tuple(LOCAL_POR
         urls.append((named, "named in the settings", min(settings.deadlines.connect_s, 5.0)))
     if settings.discover:
         local = {f"http://127.0.0.1:{port}/v1": port for port in ports}
-        urls += [
-            (url, f"found on port {port}", _LOCAL_TIMEOUT_S) for url, port in local.items() if url != named
-        ]
+        urls += [(url, f"found on port {port}", _LOCAL_TIMEOUT_S) for url, port in local.items() if url != named]
     answers = await asyncio.gather(
         *(_look(url, source, wait_s, settings, url == named) for url, source, wait_s in urls)
     )
@@ -112,9 +110,7 @@ async def _look(
             status, data = await _get(client, f"{base_url}/models")
             entries = data.get("data") if isinstance(data, dict) else None
             if status == 200 and isinstance(entries, list):
-                provider, found = await _identify(
-                    client, base_url, [e for e in entries if isinstance(e, dict)]
-                )
+                provider, found = await _identify(client, base_url, [e for e in entries if isinstance(e, dict)])
                 return _infos(base_url, source, provider, found, settings, key, named)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, ValueError):
         status = 0
@@ -146,9 +142,7 @@ def _infos(
             names = ", ".join(model.name for model in found[:5]) or "none"
             note = f"{base_url} has no model {settings.name!r}; it has: {names}."
         found = there
-    where = (
-        "on this machine" if is_loopback(base_url) else f"at {urlsplit(base_url).netloc.rsplit('@', 1)[-1]}"
-    )
+    where = "on this machine" if is_loopback(base_url) else f"at {urlsplit(base_url).netloc.rsplit('@', 1)[-1]}"
     infos = [
         ModelInfo(
             endpoint=Endpoint(
@@ -177,18 +171,14 @@ async def _identify(
     owners = {str(entry.get("owned_by", "")).lower() for entry in entries}
     if "vllm" in owners:
         return "vllm", [
-            _Found(str(e["id"]), _positive(e.get("max_model_len")))
-            for e in entries
-            if isinstance(e.get("id"), str)
+            _Found(str(e["id"]), _positive(e.get("max_model_len"))) for e in entries if isinstance(e.get("id"), str)
         ]
     if "llamacpp" in owners:
         _, props = await _get(client, f"{root}/props")
         settings = props.get("default_generation_settings") if isinstance(props, dict) else None
         window = _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
         return "llama.cpp", [
-            _Found(
-                str(e["id"]), window or _positive(_meta(e).get("n_ctx")), _positive(_meta(e).get("n_params"))
-            )
+            _Found(str(e["id"]), window or _positive(_meta(e).get("n_ctx")), _positive(_meta(e).get("n_params")))
             for e in entries
             if isinstance(e.get("id"), str)
         ]
@@ -240,11 +230,7 @@ def _models(data: Any) -> list[dict[str, Any]]:
 
 def parameter_count(text: object) -> float | None:
     """Parameters from a size as model servers write it: `1.5B`, `494.03M`; None for anything else."""
-    match = (
-        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMBT])\s*", text, re.IGNORECASE)
-        if isinstance(text, str)
-        else None
-    )
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMBT])\s*", text, re.IGNORECASE) if isinstance(text, str) else None
     if match is None:
         return None
     return float(match[1]) * {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[match[2].lower()]
@@ -266,5 +252,5 @@ async def _get(client: httpx.AsyncClient, url: str) -> tuple[int, Any]:
                 return response.status_code, None
         try:
             return response.status_code, json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return response.status_code, None
