@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def list_items(flags: dict[str, object], as_json: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     for lesson in bank.lessons:
-        click.echo(f"{lesson.title}  ({lesson.id}, {lesson.minutes} min)")
+        click.echo(f"{lesson.title}  ({lesson.id}, {lesson.minutes:g} min)")
         for item in lesson.items:
             click.echo(f"  {item.kind:<11} {item.id:<48} {item.title}")
 
@@ -82,7 +83,7 @@ def check(flags: dict[str, object], folder: Path | None, seeds: int, as_json: bo
     bank = load_bank_for(flags, (folder,) if folder else ())
     problems = check_bank(bank, seeds=range(seeds))
     if as_json:
-        click.echo(json.dumps([problem.model_dump(mode="json") for problem in problems], indent=2))
+        click.echo(json.dumps([asdict(problem) for problem in problems], indent=2))
     else:
         for problem in problems:
             click.echo(str(problem))

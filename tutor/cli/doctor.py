@@ -34,7 +34,7 @@ def doctor_command(flags: dict[str, object]) -> Any:
 
 
 def _store(settings: Settings) -> list[str]:
-    from tutor.interview.session import check_interviews
+    from tutor.interview import check_interviews
     from tutor.store import open_store, state_hash
 
     click.echo(f"\nStore\n  {settings.store_file}")
