@@ -10,6 +10,7 @@ from typing import TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from question_bank import schema
 from question_bank.errors import BankError
@@ -180,9 +181,17 @@ def _first_line(error: Exception) -> str:
 
 
 def _describe(path: Path, root: yaml.Node, error: ValidationError) -> str:
-    """One sentence: file, line, field and what is wrong with it; the first problem in the file's order."""
+    """One sentence: file, line, field and what is wrong; the first problem in the file, missing fields last."""
+    problems = error.errors(include_url=False, include_context=False)
+    # A list whose elements are refused also counts as too short; only the cause is worth telling.
+    causes = [
+        each
+        for each in problems
+        if each["type"] != "too_short"
+        or not any(len(other["loc"]) > len(each["loc"]) and _within(other, each) for other in problems)
+    ]
     told = []
-    for problem in error.errors(include_url=False, include_context=False):
+    for problem in causes:
         line, field = _locate(root, problem["loc"])
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
@@ -195,10 +204,15 @@ def _describe(path: Path, root: yaml.Node, error: ValidationError) -> str:
             message = "must hold fields, each with a name, a colon and a value"
         elif problem["type"] == "union_tag_not_found":
             message = "kind is missing; it is one of exercise, probe, checkpoint, recall and prediction"
-        told.append((line, f"{path}:{line}: {field}: {message}"))
-    told.sort(key=lambda each: each[0])
+        # A misspelt field is unknown and the right one missing; the misspelling comes first.
+        told.append((problem["type"] == "missing", line, f"{path}:{line}: {field}: {message}"))
+    told.sort(key=lambda each: each[:2])
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    return told[0][1] + more
+    return told[0][2] + more
+
+
+def _within(inner: ErrorDetails, outer: ErrorDetails) -> bool:
+    return inner["loc"][: len(outer["loc"])] == outer["loc"]
 
 
 def _locate(root: yaml.Node, loc: tuple[int | str, ...]) -> tuple[int, str]:

@@ -92,7 +92,8 @@ def _unit(node: ast.expr, units: Mapping[str, Unit], formula: str) -> Unit:
         case ast.Constant(value=int() | float() as value):
             return Unit(scale=None if float(value) in _CONVERSIONS else 1.0, literal=True)
         case ast.Name(id=name):
-            return units.get(name, Unit(scale=None))
+            # An unknown name is reported where the formula is evaluated, so it fits anything here.
+            return units.get(name, Unit(scale=None, literal=True))
         case ast.UnaryOp(operand=operand):
             return _unit(operand, units, formula)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):

@@ -13,6 +13,19 @@ from question_bank import Bank, Item, load_bank
 Data = dict[str, Any]
 
 
+class _NoAliases(yaml.SafeDumper):
+    """Repeats shared parts in full, since the loader refuses aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def to_yaml(data: Data) -> str:
+    """The data as a lesson file holds it."""
+    text: str = yaml.dump(data, Dumper=_NoAliases, sort_keys=False, allow_unicode=True)
+    return text
+
+
 def exercise(**changes: Any) -> Data:
     """A valid exercise; `work` sets the default of work_ms, other names replace fields."""
     work = changes.pop("work", 30)
@@ -90,9 +103,9 @@ def write_pack(folder: Path, lesson_text: str | Data, **pack: Any) -> Path:
     """Write a pack with one lesson into `folder`; returns the lesson's path."""
     folder.mkdir(parents=True, exist_ok=True)
     head = {"id": "tiny", "title": "Tiny", "description": "A test.", "licence": "MIT", "lessons": ["one"]} | pack
-    (folder / "pack.yaml").write_text(yaml.safe_dump(head), encoding="utf-8")
+    (folder / "pack.yaml").write_text(to_yaml(head), encoding="utf-8")
     path = folder / "one.yaml"
-    text = lesson_text if isinstance(lesson_text, str) else yaml.safe_dump(lesson_text, sort_keys=False)
+    text = lesson_text if isinstance(lesson_text, str) else to_yaml(lesson_text)
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.question_bank.bank_kit import exercise, item_of
 
 from question_bank import DrawError, FormulaError, build_question, format_number
 from question_bank.variants import fill, fill_scenario
+from tests.question_bank.bank_kit import exercise, item_of
 
 
 @pytest.mark.parametrize(
