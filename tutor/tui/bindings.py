@@ -1,0 +1,116 @@
+"""Every key of the program, in one list.
+
+Screens take their `BINDINGS` from here by id, so that the footer, the help screen (F1) and the command palette
+can never disagree about what a key does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from textual.binding import Binding, BindingType
+
+
+@dataclass(frozen=True)
+class Key:
+    """One thing that a person can do with a key."""
+
+    id: str
+    keys: str
+    """Comma-separated, in Textual's names; the first one is shown."""
+    action: str
+    label: str
+    """The footer's one or two words."""
+    tooltip: str
+    """A full sentence for help and palette."""
+    group: str
+    show: bool = True
+    """Whether the footer has it; help and palette always do."""
+    display: str | None = None
+    everywhere: bool = False
+    """Reaches the screen even while an editor has the focus."""
+
+
+# F-keys and Ctrl+letters only where an editor may have the focus: terminals and tmux turn Ctrl+Enter, Alt+Enter and
+# Ctrl+I/M/H/J/[ into other keys.
+KEYS: Final = (
+    Key("help", "f1", "app.show_keys", "help", "Show what this screen is for and its keys.", "Program"),
+    Key("palette", "ctrl+p", "app.command_palette", "palette", "Find a command by name.", "Program", display="^p"),
+    Key("quit", "ctrl+q", "app.leave", "quit", "Leave the program; what you wrote is kept.", "Program", display="^q"),
+    Key("back", "escape", "back", "back", "Go back one place; what you wrote is kept.", "Program", display="Esc"),
+    Key("continue", "c", "continue_interview", "continue", "Take up the unfinished interview.", "Home"),
+    Key("interview", "i", "start_interview", "interview", "Start an interview on the chosen lesson.", "Home"),
+    Key("lesson", "l", "read_lesson", "lesson", "Read the chosen lesson.", "Home"),
+    Key("model", "m", "app.open_model_screen", "model", "See which model grades, and get a better one.", "Home"),
+    Key("settings", "s", "app.open_settings", "settings", "See every setting and where it comes from.", "Home"),
+    Key("quit-home", "q", "app.leave", "quit", "Leave the program; what you wrote is kept.", "Home"),
+    Key(
+        "submit",
+        "f5,ctrl+s",
+        "submit",
+        "submit",
+        "Hand in the answer (Enter is a new line).",
+        "Answer",
+        display="^s/F5",
+        everywhere=True,
+    ),
+    Key("simulate", "f2", "simulate", "simulate", "Check the numbers in the simulator.", "Answer", everywhere=True),
+    Key("hint", "f3", "hint", "hint", "Show the next hint; hints are counted.", "Answer", everywhere=True),
+    Key("reference", "f4", "reference", "reference", "Show the model answer, after the grade.", "After the grade",
+        everywhere=True),
+    Key("contest", "f6", "contest", "contest", "Say in one line why a verdict is wrong.", "After the grade",
+        everywhere=True),
+    Key("self-mark", "f7", "self_mark", "mark", "Mark a criterion yourself against the rubric.", "After the grade",
+        everywhere=True),
+    Key("skip", "f8", "skip", "skip", "Leave this question, or this follow-up, unanswered.", "Answer",
+        everywhere=True),
+    Key("beside", "f9", "beside", "history", "Show or change what stands beside: history, reference, lesson.",
+        "Answer", everywhere=True),
+    Key("undo", "u", "undo", "undo", "Take back your own verdict on the chosen criterion.", "After the grade"),
+    Key("next", "n", "next", "next", "Go on to the next question.", "After the grade"),
+    Key("confidence-1", "1", "confidence(1)", "not yet", "You would rather not be asked this today.", "Confidence",
+        show=False),
+    Key("confidence-2", "2", "confidence(2)", "getting there", "You know the parts; the whole may have gaps.",
+        "Confidence", show=False),
+    Key("confidence-3", "3", "confidence(3)", "confident", "You would bet on this answer.", "Confidence",
+        show=False),
+    Key("mark-met", "m", "mark('met')", "met", "The answer earns this criterion.", "Marking"),
+    Key("mark-not-met", "x", "mark('not_met')", "not met", "The answer does not earn this criterion.", "Marking"),
+    Key("fetch", "g", "fetch", "get", "Fetch the model for the built-in server.", "Model"),
+    Key("look-again", "r", "look_again", "look again", "Look for model servers again.", "Model"),
+    Key("checkpoints", "k", "checkpoints", "checkpoints", "Answer this lesson's checkpoints.", "Lesson"),
+    Key("exercise", "e", "exercise", "exercise", "Go to this lesson's exercise.", "Lesson"),
+    Key("interview-lesson", "i", "start_interview", "interview", "Be interviewed on this lesson.", "Lesson"),
+    Key("next-section", "right,n", "section(1)", "next", "Read the next section.", "Lesson", display="→"),
+    Key("previous-section", "left,p", "section(-1)", "previous", "Read the section before.", "Lesson", display="←"),
+)  # fmt: skip
+BY_ID: Final = {key.id: key for key in KEYS}
+
+
+def bindings(*ids: str, hidden: frozenset[str] = frozenset()) -> list[BindingType]:
+    """The bindings with these ids, in this order; those in `hidden` are kept out of the footer."""
+    made: list[BindingType] = []
+    for key_id in ids:
+        key = BY_ID[key_id]
+        for number, one in enumerate(key.keys.split(",")):
+            made.append(
+                Binding(
+                    one,
+                    key.action,
+                    key.label,
+                    show=key.show and number == 0 and key_id not in hidden,
+                    key_display=key.display,
+                    priority=key.everywhere,
+                    tooltip=key.tooltip,
+                    id=key.id if number == 0 else f"{key.id}-{number}",
+                )
+            )
+    return made
+
+
+def key_for(binding: Binding) -> Key | None:
+    """The entry of the list that a live binding came from."""
+    if binding.id is None:
+        return None
+    return BY_ID.get(binding.id) or BY_ID.get(binding.id.rpartition("-")[0])

@@ -1,0 +1,223 @@
+"""The first place: what is unfinished, what can be started, and which model grades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tutor.tui.bindings import bindings
+from tutor.tui.safe import Line, one_line
+from tutor.tui.screens.base import TutorScreen
+from tutor.tui.words import ago, pad, plural
+
+if TYPE_CHECKING:
+    from question_bank.load import AnyItem
+    from question_bank.schema import Lesson
+
+KIND_ORDER = ("exercise", "probe", "prediction", "recall", "checkpoint")
+LABEL_WIDTH = 11
+
+
+class HomeScreen(TutorScreen):
+    """A list; Enter opens what is highlighted, and the letters do the usual things at once."""
+
+    CSS_PATH = "home.tcss"
+    PLACE = "Tutor"
+    PURPOSE = (
+        "Home. Enter opens the highlighted row. An interview asks the items of a lesson one after another: you say "
+        "how sure you are, answer in your own words, see four verdicts with the words they rest on, and check the "
+        "numbers in the simulator. Everything is kept as you type."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "continue", "interview", "lesson", "model", "settings", "quit-home"
+    )
+
+    def body(self) -> ComposeResult:
+        yield Line("Start      reading the question bank…", id="notice")
+        yield OptionList(id="places", markup=False)
+
+    def on_mount(self) -> None:
+        if self.tutor.bank is not None or self.tutor.problem:
+            self.show_domain()
+
+    def on_screen_resume(self) -> None:
+        if self.tutor.bank is not None:
+            self.show_domain()
+
+    def action_back(self) -> None:
+        """Home is where Esc ends; it leaves the program by q or Ctrl+Q only."""
+
+    def model_changed(self) -> None:
+        super().model_changed()
+        self._show_model()
+
+    # --- what is shown ----------------------------------------------------------------------------------------
+
+    def show_domain(self) -> None:
+        """Fill the list anew, keeping the highlighted row."""
+        self._show_model()
+        if self.tutor.bank is None:
+            return
+        places = self.query_one("#places", OptionList)
+        kept = self._highlighted_id()
+        options = [*self._unfinished(), *self._starts(), *self._items(), *self._program()]
+        places.clear_options()
+        places.add_options(options)
+        wanted = next((n for n, option in enumerate(options) if kept and option.id == kept), None)
+        first = next((n for n, option in enumerate(options) if not option.disabled), None)
+        places.highlighted = wanted if wanted is not None else first
+        if self.focused is None:
+            places.focus()
+        self.refresh_bindings()
+
+    def _show_model(self) -> None:
+        notice = self.query_one("#notice", Line)
+        model = self.tutor.model
+        if self.tutor.problem:
+            notice.show(self.tutor.problem, tone="problem")
+        elif self.tutor.bank is None:
+            return
+        elif model.status == "none":
+            notice.show(
+                f"No model: {one_line(model.reason)} Code still checks numbers and you mark the other criteria "
+                "yourself; m shows how to get a model.",
+                tone="note",
+            )
+        elif model.status == "ready":
+            notice.show(f"Answers are graded by code and by {one_line(model.name)}.", tone="note")
+        else:
+            notice.show(f"{model.label()[:1].upper()}{model.label()[1:]}  You can start meanwhile.", tone="note")
+
+    def _unfinished(self) -> list[Option]:
+        from tutor.interview.views import unfinished
+
+        assert self.tutor.store is not None
+        rows: list[Option] = []
+        for summary in unfinished(self.tutor.store):
+            draft = f", draft of {plural(summary.draft_chars, 'character')}" if summary.draft_chars else ""
+            text = (
+                f"{one_line(summary.title, 40)}, item {summary.position + 1} of {summary.of}{draft}, "
+                f"begun {ago(summary.started_at, self.tutor.clock())}"
+            )
+            rows.append(self._row("Continue" if not rows else "", text, f"continue:{summary.interview_id}"))
+        return rows[:5]
+
+    def _starts(self) -> list[Option]:
+        rows = []
+        for lesson in self._lessons():
+            items = plural(len(lesson.items), "item")
+            text = f"{one_line(lesson.title, 44)}  {items}, {lesson.minutes:g} min"
+            rows.append(self._row("Interview", text, f"interview:{lesson.id}"))
+            rows.append(self._row("Lesson", f"{one_line(lesson.title, 44)}  {self._progress(lesson)}",
+                                  f"lesson:{lesson.id}"))  # fmt: skip
+        return rows
+
+    def _items(self) -> list[Option]:
+        rows = [Option(Content("\nSingle items"), disabled=True)]
+        for lesson in self._lessons():
+            items = sorted(lesson.items, key=lambda item: KIND_ORDER.index(item.kind))
+            rows += [self._item_row(item) for item in items]
+        return rows
+
+    def _item_row(self, item: AnyItem) -> Option:
+        return self._row(item.kind, f"{pad(one_line(item.title), 46)} {item.minutes:>4g} min", f"item:{item.id}")
+
+    def _program(self) -> list[Option]:
+        return [
+            Option(Content("\nProgram"), disabled=True),
+            self._row("Model", "what grades, what else was found, how to get a better one", "model"),
+            self._row("Settings", "every setting and where it comes from", "settings"),
+        ]
+
+    def _row(self, label: str, text: str, option_id: str) -> Option:
+        return Option(Content.assemble((f" {label:<{LABEL_WIDTH}}", "$text-muted"), text), id=option_id)
+
+    def _lessons(self) -> tuple[Lesson, ...]:
+        assert self.tutor.bank is not None
+        return self.tutor.bank.lessons
+
+    def _progress(self, lesson: Lesson) -> str:
+        from tutor.interview.reading import last_section
+
+        assert self.tutor.store is not None
+        stopped_at = last_section(self.tutor.store, lesson.id)
+        ids = [section.id for section in lesson.sections]
+        if stopped_at not in ids:
+            return f"{len(ids)} sections"
+        return f"stopped at section {ids.index(stopped_at) + 1} of {len(ids)}"
+
+    # --- keys ------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("start_interview", "read_lesson"):
+            return True if self.tutor.bank is not None else None
+        if action == "continue_interview":
+            return self._first_unfinished() is not None
+        return True
+
+    @on(OptionList.OptionSelected, "#places")
+    def open_row(self, event: OptionList.OptionSelected) -> None:
+        """Enter or a click on a row."""
+        what, _, which = (event.option_id or "").partition(":")
+        if what == "continue":
+            self._continue(which)
+        elif what == "interview":
+            self.tutor.start_lesson_interview(which)
+        elif what == "lesson":
+            self.tutor.open_lesson(which)
+        elif what == "item":
+            self.tutor.start_item(which)
+        elif what == "model":
+            self.tutor.action_open_model_screen()
+        elif what == "settings":
+            self.tutor.action_open_settings()
+
+    def action_continue_interview(self) -> None:
+        """The highlighted unfinished interview, else the newest."""
+        highlighted = self._highlighted_id() or ""
+        interview_id = (
+            highlighted.partition(":")[2] if highlighted.startswith("continue:") else self._first_unfinished()
+        )
+        if interview_id:
+            self._continue(interview_id)
+
+    def action_start_interview(self) -> None:
+        """On the highlighted lesson, else the first one."""
+        if lesson_id := self._chosen_lesson():
+            self.tutor.start_lesson_interview(lesson_id)
+
+    def action_read_lesson(self) -> None:
+        """The highlighted lesson, else the first one."""
+        if lesson_id := self._chosen_lesson():
+            self.tutor.open_lesson(lesson_id)
+
+    def _continue(self, interview_id: str) -> None:
+        self.tutor.continue_interview(interview_id)
+
+    def _highlighted_id(self) -> str | None:
+        places = self.query_one("#places", OptionList)
+        if places.highlighted is None:
+            return None
+        return places.get_option_at_index(places.highlighted).id
+
+    def _first_unfinished(self) -> str | None:
+        places = self.query_one("#places", OptionList)
+        for option in places.options:
+            if option.id and option.id.startswith("continue:"):
+                return option.id.partition(":")[2]
+        return None
+
+    def _chosen_lesson(self) -> str | None:
+        what, _, which = (self._highlighted_id() or "").partition(":")
+        if what in ("interview", "lesson"):
+            return which
+        if what == "item" and self.tutor.bank is not None:
+            return self.tutor.bank.lesson_of(which).id
+        lessons = self._lessons()
+        return lessons[0].id if lessons else None

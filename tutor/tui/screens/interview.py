@@ -1,0 +1,174 @@
+"""The interview: question in sight, confidence, answer, grade with evidence, follow-up, model answer, next."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Button
+
+from tutor.tui.bindings import bindings
+from tutor.tui.grading import with_mark
+from tutor.tui.safe import Line, Prose
+from tutor.tui.screens.interview_beside import BesidePart
+from tutor.tui.screens.interview_grading import GradingPart
+from tutor.tui.screens.interview_marks import MarkingPart
+from tutor.tui.screens.interview_moves import MovingPart
+from tutor.tui.screens.interview_writing import WritingPart
+from tutor.tui.widgets.confidence import ConfidenceRow
+from tutor.tui.widgets.open_stage import OpenStage
+from tutor.tui.widgets.options_view import OptionsView
+from tutor.tui.words import plural
+
+if TYPE_CHECKING:
+    from question_bank import Question
+
+PHASES = ("confidence", "answering", "grading", "graded", "follow_up", "reference", "finished")
+
+
+class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesidePart):
+    """Shows what the session says; every key is a command to the session."""
+
+    CSS_PATH = "interview.tcss"
+    PLACE = "Interview"
+    PURPOSE = (
+        "Say how sure you are (1, 2, 3), then answer in your own words; Enter is a new line and Ctrl+S or F5 hands "
+        "in. What you type is on the disk within a second. After the grade: a follow-up on what was missing, then the "
+        "model answer. Esc goes back at any time; everything is kept."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "submit", "confidence-1", "confidence-2", "confidence-3", "hint", "reference", "contest", "self-mark",
+        "simulate", "skip", "beside", "undo", "next", hidden=frozenset({"undo"}),
+    )  # fmt: skip
+
+    # --- layout -----------------------------------------------------------------------------------------------
+
+    def place(self) -> str:
+        question = self.session.question
+        if question is None:
+            return f"Interview · {self.session.plan.title} · done"
+        at = f"{self.session.position + 1} of {self.session.of}"
+        return f"Interview · {question.title} · {question.kind} · {self.session.mode} mode · {at}"
+
+    def body(self) -> ComposeResult:
+        with Horizontal(id="columns"):
+            with Vertical(id="main"):
+                with VerticalScroll(id="question", can_focus=False):
+                    yield Prose(id="prompt")
+                yield ConfidenceRow(id="confidence")
+                yield Line(id="notice")
+                yield OpenStage(id="open-stage")
+                yield OptionsView(id="options-stage")
+            yield from self.beside_columns()
+
+    async def on_mount(self) -> None:
+        self.opened_s = monotonic()
+        self.set_interval(1.0, self.tick)
+        self.on_mount_grading()
+        await self.show_question()
+
+    async def show_question(self) -> None:
+        """Another question, or the end."""
+        question = self.session.question
+        self.say("")
+        stage = self.stage
+        stage.form.close()
+        if question is not None:
+            await self.query_one("#prompt", Prose).show(question.prompt)
+            self.query_one("#question", VerticalScroll).scroll_home(animate=False)
+            in_follow_up = self.session.phase in ("graded", "follow_up")
+            answer = (self.session.entry().answer or "") if in_follow_up else self.session.draft
+            self.load(stage.answer, answer or self.session.entry().answer or "")
+            self.load(stage.follow_answer, self.session.draft if in_follow_up else "")
+            self.saved_text = self.session.draft
+            if question.kind == "checkpoint":
+                self.query_one(OptionsView).ask(question.options)
+        self.show_state()
+        await self.show_reference_text()
+        for waiting in self.session.pending_attempts:
+            attempt = self.session.state.entries[waiting.position].attempt
+            if attempt is not None and attempt.status == "pending":
+                self.queue_grading(waiting.attempt_id, waiting.text, waiting.question)
+
+    def show_state(self) -> None:
+        """Make everything visible agree with the session, and put the focus where the next key belongs."""
+        phase, question = self.session.phase, self.session.question
+        for one in PHASES:
+            self.set_class(one == phase, f"-{one.replace('_', '-')}")
+        kind = question.kind if question is not None else "none"
+        self.set_class(kind == "checkpoint", "-options")
+        self.retitle()
+        self.show_history()
+        if question is None:
+            self.show_finished()
+        elif kind == "checkpoint":
+            self.show_checkpoint()
+        else:
+            self.show_open(question)
+        self.refresh_bindings()
+
+    def show_open(self, question: Question) -> None:
+        """An exercise, a probe, a recall or a prediction."""
+        phase, entry, stage = self.session.phase, self.session.entry(), self.stage
+        row = self.query_one(ConfidenceRow)
+        if entry.confidence is None and phase in ("confidence", "answering"):
+            row.ask()
+        else:
+            row.show_level(entry.confidence)
+        stage.answer.read_only = phase not in ("confidence", "answering")
+        grade = entry.grade
+        self.set_class(grade is not None or phase == "grading", "-has-grade")
+        if grade is not None:
+            stage.panel.show([with_mark(one, entry.marks.get(one.criterion)) for one in grade.criteria])
+        follow_up = self.session.follow_up if phase == "follow_up" else None
+        if follow_up is not None:
+            stage.query_one("#follow-question", Line).show(follow_up.text)
+        stage.query_one("#advice", Line).show(self.advice(), tone="note")
+        last = self.session.position + 1 == self.session.of
+        stage.query_one("#next", Button).label = "Finish (n)" if last else "Next question (n)"
+        self.show_counts()
+        self.place_focus()
+
+    def show_checkpoint(self) -> None:
+        """A multiple-choice question."""
+        view, entry = self.query_one(OptionsView), self.session.entry()
+        chosen = entry.chosen_option_id
+        if chosen is not None:
+            view.show_outcome(chosen, visible=self.session.grade_visible)
+
+    def show_finished(self) -> None:
+        """The end: the transcript is the summary."""
+        self.set_class(True, "-beside")
+        self.say(self.finished_words(), tone="note")
+        self.query_one("#history").focus()
+
+    def finished_words(self) -> str:
+        """Totals over the questions that have a grade."""
+        entries = self.session.entries
+        graded = [entry for entry in entries if entry.grade is not None]
+        met = sum(entry.effective_met for entry in graded)
+        waiting = len(self.session.pending_attempts)
+        words = f"Done. {plural(len(entries), 'item')}, {len(graded)} graded: {met} of {4 * len(graded)} criteria met."
+        if waiting:
+            words += f" {plural(waiting, 'answer')} not graded yet."
+        return f"{words} Below is all that was said; Esc goes back."
+
+    def place_focus(self) -> None:
+        """The editor has the focus when it should."""
+        phase, stage = self.session.phase, self.stage
+        if stage.form.is_open:
+            return
+        if phase == "confidence":
+            self.query_one(ConfidenceRow).focus_first()
+        elif phase == "answering":
+            stage.answer.focus()
+        elif phase == "follow_up":
+            stage.follow_answer.focus()
+            self.call_after_refresh(stage.query_one("#follow-bar").scroll_visible, animate=False)
+        elif phase == "grading":
+            stage.panel.row("result").focus()
+        elif phase in ("graded", "reference"):
+            stage.query_one("#next", Button).focus(scroll_visible=False)

@@ -1,0 +1,128 @@
+"""Reading a lesson section by section, from where one stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tutor.interview.reading import last_section, lesson_opened, section_read
+from tutor.tui.bindings import bindings
+from tutor.tui.safe import Prose, one_line
+from tutor.tui.screens.base import TutorScreen
+
+if TYPE_CHECKING:
+    from question_bank.schema import Lesson
+
+
+class LessonScreen(TutorScreen):
+    """A list of sections at the left, the section at the right; below each other when narrow."""
+
+    CSS_PATH = "lesson.tcss"
+    PLACE = "Lesson"
+    PURPOSE = (
+        "A lesson in sections. → and ← turn the pages, the list jumps; where you stop is remembered. From here you "
+        "go to the checkpoints, the exercise, or an interview on the whole lesson."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "next-section", "previous-section", "checkpoints", "exercise", "interview-lesson"
+    )
+
+    def __init__(self, lesson: Lesson) -> None:
+        super().__init__()
+        self.lesson = lesson
+        self.index = 0
+        self.pages = lesson_pages(lesson)
+
+    def place(self) -> str:
+        return f"Lesson · {self.lesson.title} · {self.index + 1} of {len(self.pages)}"
+
+    def body(self) -> ComposeResult:
+        with Horizontal(id="columns"):
+            yield OptionList(
+                *(Option(Content(one_line(f"{n} {title}"))) for n, (title, _) in enumerate(self.pages, 1)),
+                id="sections",
+                markup=False,
+            )
+            with VerticalScroll(id="page", can_focus=True):
+                yield Prose(id="text")
+
+    async def on_mount(self) -> None:
+        assert self.tutor.store is not None
+        stopped_at = last_section(self.tutor.store, self.lesson.id)
+        ids = [section.id for section in self.lesson.sections]
+        start = ids.index(stopped_at) if stopped_at in ids else 0
+        lesson_opened(self.tutor.store, self.lesson.id, self.tutor.clock())
+        self.query_one("#page").focus()
+        await self.show_page(start)
+
+    async def show_page(self, index: int) -> None:
+        """Turn to a page and remember it."""
+        self.index = max(0, min(index, len(self.pages) - 1))
+        title, text = self.pages[self.index]
+        await self.query_one("#text", Prose).show(f"## {title}\n\n{text}")
+        self.query_one("#page", VerticalScroll).scroll_home(animate=False)
+        sections = self.query_one("#sections", OptionList)
+        with sections.prevent(OptionList.OptionHighlighted):
+            sections.highlighted = self.index
+        self.retitle()
+        self.refresh_bindings()
+        assert self.tutor.store is not None
+        if self.index < len(self.lesson.sections):
+            section = self.lesson.sections[self.index]
+            section_read(self.tutor.store, self.lesson.id, section.id, self.tutor.clock())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "section":
+            step = parameters[0] if parameters and isinstance(parameters[0], int) else 0
+            return 0 <= self.index + step < len(self.pages) or None
+        if action in ("checkpoints", "exercise"):
+            return self._first("checkpoint" if action == "checkpoints" else "exercise") is not None
+        return True
+
+    @on(OptionList.OptionSelected, "#sections")
+    async def jump(self, event: OptionList.OptionSelected) -> None:
+        """Enter or a click on a section."""
+        await self.show_page(event.option_index)
+        self.query_one("#page").focus()
+
+    async def action_section(self, step: int) -> None:
+        """Turn the page."""
+        await self.show_page(self.index + step)
+
+    def action_checkpoints(self) -> None:
+        """All checkpoints of this lesson, one after the other."""
+        self.tutor.start_checkpoints(self.lesson.id)
+
+    def action_exercise(self) -> None:
+        """The lesson's exercise."""
+        if item_id := self._first("exercise"):
+            self.tutor.start_item(item_id)
+
+    def action_start_interview(self) -> None:
+        """The whole lesson as an interview."""
+        self.tutor.start_lesson_interview(self.lesson.id)
+
+    def _first(self, kind: str) -> str | None:
+        return next((item.id for item in self.lesson.items if item.kind == kind), None)
+
+
+def lesson_pages(lesson: Lesson) -> list[tuple[str, str]]:
+    """The sections, and at the end what is mistaken, what to keep, and where it comes from."""
+    pages = [(section.title, section.text) for section in lesson.sections]
+    if lesson.misconceptions:
+        text = "\n\n".join(f"**“{m.belief}”**\n\n{m.correction}\n\n*Check:* {m.check}" for m in lesson.misconceptions)
+        pages.append(("Misconceptions", text))
+    sources = "\n".join(f"- {source.name} ({source.url}): {source.supports}" for source in lesson.sources)
+    closing = [lesson.wrap_up, f"Evidence class: {lesson.evidence_class}"]
+    if sources:
+        closing.append(f"Sources\n\n{sources}")
+    pages.append(("Wrap-up and sources", "\n\n".join(closing)))
+    pages[0] = (pages[0][0], f"*{lesson.objective}*\n\n{pages[0][1]}")
+    return pages
