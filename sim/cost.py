@@ -52,9 +52,7 @@ class FixedModel:
 class LinearModel:
     """`base + a·prefill_tokens + b·decode_seqs + c·context_tokens`, in whole ticks."""
 
-    def __init__(
-        self, base: int, per_prefill_token: int, per_decode_seq: int, per_context_token: int
-    ) -> None:
+    def __init__(self, base: int, per_prefill_token: int, per_decode_seq: int, per_context_token: int) -> None:
         self._base = base
         self._per_prefill_token = per_prefill_token
         self._per_decode_seq = per_decode_seq

@@ -46,9 +46,7 @@ class Engine:
         self._classes = scenario.classes
         self._preprocess = [to_ticks(item.preprocess_s) for item in scenario.classes]
         self._transport = [to_ticks(item.transport_s) for item in scenario.classes]
-        self._patience = [
-            None if item.patience_s is None else to_ticks(item.patience_s) for item in scenario.classes
-        ]
+        self._patience = [None if item.patience_s is None else to_ticks(item.patience_s) for item in scenario.classes]
         self._queue_limit = server.queue_limit
         self._state = ServerState(server.max_seqs)
         self._policy = policy_of(server)

@@ -61,9 +61,7 @@ def load_scenario(path: Path) -> Scenario:
     source = str(path)
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise ScenarioError(
-                f"{source}: larger than {MAX_FILE_BYTES:,} bytes; a scenario describes traffic by rate"
-            )
+            raise ScenarioError(f"{source}: larger than {MAX_FILE_BYTES:,} bytes; a scenario describes traffic by rate")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ScenarioError(f"{source}: no such file; `python -m sim list` shows the built-in ones") from None
@@ -71,8 +69,8 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(f"{source}: cannot be read ({error.strerror or error}); check the path") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{source}: is not UTF-8 text; save it as UTF-8") from None
-    loader = _Loader(text)
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
         data = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
@@ -80,8 +78,6 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(f"{source}{line}: not valid YAML: {error.problem}") from None
     except (yaml.YAMLError, ValueError, RecursionError):
         raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
-    finally:
-        loader.dispose()
     if not isinstance(data, dict):
         raise ScenarioError(f"{source}: must be a mapping with the keys name, classes, server and step_cost")
     return _validated(data, source, node)

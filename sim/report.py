@@ -42,8 +42,7 @@ def render_text(result: Result, width: int = 80) -> str:
     for name, group in result.classes.items():
         lines += ["", *_class_table(name, group)]
         thin = thin or any(
-            summary is not None and summary.p99_is_thin
-            for summary in (group.summary(metric) for metric in METRICS)
+            summary is not None and summary.p99_is_thin for summary in (group.summary(metric) for metric in METRICS)
         )
     if thin:
         lines += ["", "* from fewer than 100 samples: little more than the largest value"]

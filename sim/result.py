@@ -174,9 +174,7 @@ def simulate(scenario: Scenario) -> Result:
     engine = Engine(scenario)
     engine.run()
     transports = [to_ticks(item.transport_s) for item in scenario.classes]
-    records = tuple(
-        _record(seq, scenario, transports[seq.class_index], engine.horizon) for seq in engine.sequences
-    )
+    records = tuple(_record(seq, scenario, transports[seq.class_index], engine.horizon) for seq in engine.sequences)
     return Result(
         scenario=scenario,
         requests=records,

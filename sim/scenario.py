@@ -32,9 +32,7 @@ def _whole_number(value: object) -> object:
 
 
 Seconds = Annotated[float, BeforeValidator(_plain_number), Field(ge=0, le=MAX_TIME_S, allow_inf_nan=False)]
-PositiveSeconds = Annotated[
-    float, BeforeValidator(_plain_number), Field(gt=0, le=MAX_TIME_S, allow_inf_nan=False)
-]
+PositiveSeconds = Annotated[float, BeforeValidator(_plain_number), Field(gt=0, le=MAX_TIME_S, allow_inf_nan=False)]
 Rate = Annotated[float, BeforeValidator(_plain_number), Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 Tokens = Annotated[int, BeforeValidator(_whole_number), Field(ge=1, le=MAX_LENGTH_TOKENS)]
 Positive = Annotated[int, BeforeValidator(_whole_number), Field(ge=1, le=MAX_LENGTH_TOKENS)]
@@ -243,15 +241,11 @@ class Scenario(Part):
             raise ValueError(f"two classes are called {min(doubled)!r}; give each its own name")
         total = sum(request_count(item) for item in self.classes)
         if total > MAX_REQUESTS:
-            raise ValueError(
-                f"{total:,} requests are more than the {MAX_REQUESTS:,} allowed; lower the counts"
-            )
+            raise ValueError(f"{total:,} requests are more than the {MAX_REQUESTS:,} allowed; lower the counts")
         cost = self.step_cost
         if isinstance(cost, FixedCost):
             if cost.chunk_s is None and self.server.policy in ("alternating", "mixed"):
-                raise ValueError(
-                    f"step_cost.chunk_s is needed with the policy {self.server.policy!r}; add it"
-                )
+                raise ValueError(f"step_cost.chunk_s is needed with the policy {self.server.policy!r}; add it")
             times: tuple[float, ...] = (cost.prefill_s, cost.decode_s, cost.chunk_s or 0.0)
         else:
             times = (
@@ -261,9 +255,7 @@ class Scenario(Part):
                 cost.per_context_token_s,
             )
         if not any(times):
-            raise ValueError(
-                "step_cost makes every step take no time at all; set at least one time above zero"
-            )
+            raise ValueError("step_cost makes every step take no time at all; set at least one time above zero")
         return self
 
 

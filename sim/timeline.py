@@ -34,9 +34,7 @@ def timeline(result: Result) -> tuple[TimelineRow, ...]:
     """One row a request, in order of arrival. What is unfinished is drawn to where it was cut off."""
     start = result.requests[0].arrival_ticks if result.requests else 0
     end = start + result.duration_ticks
-    return tuple(
-        TimelineRow(record.label, record.class_name, _segments(record, end)) for record in result.requests
-    )
+    return tuple(TimelineRow(record.label, record.class_name, _segments(record, end)) for record in result.requests)
 
 
 def _segments(record: RequestRecord, end_of_run: int) -> tuple[Segment, ...]:
