@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, model_validator
 
 from question_bank.formula import MAX_LENGTH
 from rubrics.schema import CRITERION_IDS, CriterionId
@@ -17,8 +17,12 @@ Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max
 ItemId = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*){1,2}$", max_length=120)
 ]
+# Strict, because YAML's `yes` would count as 1 and "5" as 5.
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
-Formula = Annotated[str | int | float, Field(description=f"arithmetic over names, at most {MAX_LENGTH} characters")]
+Formula = Annotated[
+    str | StrictInt | Number, Field(description=f"arithmetic over names, at most {MAX_LENGTH} characters")
+]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000, strip_whitespace=True)]
 
@@ -32,12 +36,12 @@ class Parameter(_Frozen):
 
     label: Line
     unit: str = ""
-    default: float
+    default: Number
     """The value with seed 0."""
-    choices: tuple[float, ...] | None = Field(default=None, min_length=1, max_length=200)
-    range: tuple[float, float] | None = None
+    choices: tuple[Number, ...] | None = Field(default=None, min_length=1, max_length=200)
+    range: tuple[Number, Number] | None = None
     """Lowest and highest value, both included."""
-    step: float | None = Field(default=None, gt=0)
+    step: Number | None = Field(default=None, gt=0)
     given: bool = True
     """Whether the prompt states it."""
 
@@ -72,7 +76,7 @@ class ExpectedSpec(_Frozen):
     label: Line
     formula: Formula
     unit: str
-    rel_tolerance: float = Field(default=0.01, gt=0, le=0.5)
+    rel_tolerance: Number = Field(default=0.01, gt=0, le=0.5)
     synonyms: tuple[Line, ...] = ()
 
 
@@ -111,7 +115,7 @@ class ExampleAnswerSpec(_Frozen):
 class SimCheckSpec(_Frozen):
     expected: Name
     metric: Line
-    scale: float = 1.0
+    scale: Number = 1.0
     run: Literal["scenario", "baseline"] = "scenario"
 
 
@@ -130,7 +134,7 @@ class _ItemBase(_Frozen):
     title: Line
     topics: tuple[Slug, ...] = Field(min_length=1)
     difficulty: Literal[1, 2, 3]
-    minutes: float = Field(gt=0, le=120)
+    minutes: Number = Field(gt=0, le=120)
     prompt: Text
 
 
@@ -262,7 +266,7 @@ class Lesson(_Frozen):
     """`<pack>/<lesson>`; the ids of its items begin with it."""
     title: Line
     objective: Line
-    minutes: float = Field(gt=0, le=240)
+    minutes: Number = Field(gt=0, le=240)
     prerequisites: tuple[ItemId, ...] = ()
     """Ids of lessons to read first."""
     evidence_class: Line

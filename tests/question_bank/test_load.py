@@ -133,6 +133,9 @@ def test_ids_are_unique_and_belong_to_their_pack(tmp_path: Path) -> None:
             exercise(parameters={"wait_ms": {"label": "w", "default": 1, "range": [2, 1], "step": 1}}),
             "is empty",
         ),
+        (exercise(minutes=True), "valid number"),
+        (exercise(minutes="5"), "valid number"),
+        (exercise(minutes=float("inf")), "finite number"),
         (exercise(parameters={"wait_ms": {"label": "w", "default": 1}}), "either choices or a range"),
         (
             exercise(parameters={"w": {"label": "w", "default": 1, "choices": [1], "step": 1}}),

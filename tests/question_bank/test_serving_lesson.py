@@ -189,8 +189,8 @@ def test_every_seed_draws_and_no_slip_is_within_tolerance(bank: Bank) -> None:
 def test_seeds_give_other_numbers(bank: Bank) -> None:
     for name in ("completion-time", "change-tradeoff", "three-trials", "two-rates"):
         item = bank.item(f"{LESSON}/{name}")
-        prompts = {build_question(item, seed).prompt for seed in SEEDS}
-        assert len(prompts) > 100, name
+        prompts = {build_question(item, seed).prompt for seed in range(40)}
+        assert len(prompts) > 35, name
 
 
 def test_numbers_in_prompts_have_thousands_separators(bank: Bank) -> None:
