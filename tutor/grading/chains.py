@@ -146,9 +146,7 @@ def _chain(text: str, reads: tuple[Read, ...], run: list[int], links: list[re.Ma
     )
     last = values[-1][0]
     start, end = reads[run[0]].start, reads[run[-1]].end
-    return Chain(
-        start, end, text[start:end], tuple(run), operations, math.nan if last is None else last, right, finals
-    )
+    return Chain(start, end, text[start:end], tuple(run), operations, math.nan if last is None else last, right, finals)
 
 
 def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:

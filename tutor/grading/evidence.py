@@ -6,19 +6,23 @@ every measure is read relative to the item's own example that earns the point wh
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
-from question_bank.question import Question
+from question_bank.question import Expected, Quantity, Question
 from rubrics import CriterionId
 from tutor.grading.models import Quote
+from tutor.grading.numbers import Read, read_quantities
 from tutor.grading.roles import Reading, equals, read_answer
-from tutor.grading.text import Sentence, content_words, copied_share, stem
+from tutor.grading.result import find_results
+from tutor.grading.text import Sentence, content_words, copied_share, fold, stem
 
 _FUNCTION = frozenset(
     """a an the of to in on at by for from with and or but so if then than that which this these those it its they
     we i would will is are was were be been has have had does do did not no as because since while when after before
-    there you my our their each every both only also more less into until because therefore hence""".split()
+    there you my our their each every both only also more less into until therefore hence i'd we'd i'll we'll it's
+    that's would've didn't doesn't don't isn't won't can't""".split()
 )
 _VERBS = frozenset(
     stem(w)
@@ -32,7 +36,12 @@ _VERBS = frozenset(
     expect prove disprove refute reject reveal separate plot trace compute computes use uses test tests spend spends
     follow follows see sees happen happens lead leads cause causes reduce reduces improve improves fill fills
     serve serves schedule schedules admit admits split count counts turn turns know look saturate exceed exceeds
-    miss misses differ differs match matches push pushes force forces stall stalls lose loses save saves""".split()
+    miss misses differ differs match matches push pushes force forces stall stalls lose loses save saves put time
+    stamp export land reach feel sit carry last spread pay violate break pass gain earn read say climb suffer look
+    lift pile speed send return choose pick stop divide subtract decide tell describe bring end begin repeat rerun
+    replay withdraw drop revise write plot fill free hide work stand try capture watch track find amortise amortize
+    overlap interleave interrupt preempt compete let build reuse explain favour harm help benefit degrade halve fit
+    answer ask assume fail overtake dominate limit bound""".split()
 )
 _CONNECTIVE = re.compile(
     r"\b(?:because|so|since|therefore|thus|hence|leav(?:es|ing)|which (?:means|gives|makes|leaves)|meaning|as a result|"
@@ -45,14 +54,17 @@ _MEASURE = frozenset(
     for w in """measure measured measurement record recorded log logs logged trace traced plot histogram percentile
     p50 p95 p99 timestamp timestamps benchmark rerun repeat sweep observe observed inspect monitor profile instrument
     track tracked test experiment compare compared capture client-side server-side run replay simulate sample
-    collect metric metrics check watch look a/b count telemetry counter span""".split()
+    collect metric metrics check watch look a/b count telemetry counter span stamp stamped export series readings
+    repeat reading""".split()
 )
 _REFUTE = re.compile(
     r"\b(?:wrong|disprov\w+|refut\w+|falsif\w+|reject\w*|contradict\w*|drop (?:my|the|this)|abandon\w*|revis\w+|"
     r"chang\w+ (?:my|the) (?:mind|answer|explanation|diagnosis|claim|view)|fails?|invalid\w*|incorrect|mistaken|"
     r"rul\w+ out|overturn\w*|not (?:hold|true|the (?:queue|cause|reason|case|culprit))|n't (?:hold|true|the)|untrue|"
     r"false|against (?:me|my|it)|breaks? (?:my|the)|give up|would not be|could not be|does not explain|"
-    r"cannot be|can't be|counter ?example|withdraw\w*|retract\w*|elsewhere|something else|not due to)\b",
+    r"cannot be|can't be|counter ?example|withdraw\w*|retract\w*|elsewhere|something else|not due to|not to blame|"
+    r"(?:answer|claim|explanation|story|theory|diagnosis|view) (?:falls|collapses|is off|is out|is dead|goes)|"
+    r"(?:give|gave) [\w ]{1,30} up|take [\w ]{1,30} back|was not|were not)\b",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
@@ -73,10 +85,10 @@ _STEADY = re.compile(
 )
 
 FEATURES: dict[CriterionId, tuple[str, ...]] = {
-    "result": ("reference", "connective"),
-    "reasoning": ("steps", "connective", "reference"),
-    "failure": ("effect", "contrast", "reference"),
-    "verification": ("measure", "refute", "together", "reference"),
+    "result": ("reference", "focus"),
+    "reasoning": ("steps", "connective", "reference", "focus", "slip"),
+    "failure": ("effect", "contrast", "size", "reference", "focus"),
+    "verification": ("measure", "refute", "together", "reference", "focus"),
 }
 
 
@@ -94,11 +106,11 @@ def says_something(sentence: str, has_sum: bool = False) -> bool:
     """Whether a line is a statement rather than a heading or a list of words."""
     if has_sum:
         return True
-    words = [w.lower() for w in re.findall(r"[A-Za-z']+", sentence)]
+    words = [w.lower() for w in re.findall(r"[A-Za-z']+", fold(sentence).text)]
     if len(words) < 4:
         return False
     function = sum(w in _FUNCTION for w in words)
-    verb = any(stem(w) in _VERBS or w.endswith("n't") for w in words)
+    verb = any(stem(w) in _VERBS or w.endswith(("n't", "'d", "'ll")) for w in words)
     return verb and function / len(words) >= 0.12
 
 
@@ -107,10 +119,7 @@ def reference_words(question: Question, criterion: CriterionId) -> frozenset[str
     guide = question.criteria[criterion]
     asked = set(content_words(question.prompt))
     return (
-        frozenset(
-            w for t in (guide.statement, *guide.key_points, guide.met_example) for w in content_words(t)
-        )
-        - asked
+        frozenset(w for t in (guide.statement, *guide.key_points, guide.met_example) for w in content_words(t)) - asked
     )
 
 
@@ -127,38 +136,65 @@ class _Line:
     sentence: Sentence
     words: frozenset[str]
     sums: int
-    wrong_sums: int
     derived: frozenset[str]
+    sizes: int
+
+
+def _alike(read: Read, told: Read) -> bool:
+    bare = "none" in {read.dimension, told.dimension}
+    if not bare and read.dimension != told.dimension:
+        return False
+    a, b = (read.value, told.value) if bare else (read.canonical, told.canonical)
+    return abs(a - b) <= 0.005 * abs(b)
+
+
+def _sizes(question: Question, reading: Reading) -> frozenset[int]:
+    """Indexes of the numbers that tell the failure's size: those its key points name and the result does not."""
+    guide = question.criteria["failure"]
+    told = [r for t in (guide.statement, *guide.key_points) for r in read_quantities(t)]
+    known: tuple[Quantity | Expected, ...] = (*question.givens, *question.expected)
+    found = set()
+    for index, use in enumerate(reading.uses):
+        if use.role == "step" or not any(_alike(use.read, t) for t in told):
+            continue
+        if use.role in {"delta", "supposed"} or not any(equals(use.read, q) for q in known):
+            found.add(index)
+    return frozenset(found)
 
 
 def _lines(question: Question, reading: Reading, rubric_words: frozenset[str]) -> list[_Line]:
     """The sentences that may carry evidence: they say something, touch the matter, and are not pasted."""
     matter = matter_words(question)
     asked = frozenset(content_words(question.prompt)) | rubric_words
-    lines = []
+    sizes = _sizes(question, reading)
+    lines: list[_Line] = []
+    kept = False
     for sentence in reading.sentences:
-        chains = [c for c in reading.chains if sentence.start <= c.start < sentence.end]
+        before, kept = kept, False
+        chains = [
+            c for c in reading.chains
+            if sentence.start <= c.start < sentence.end and not (c.right is None and "/" in c.text)
+        ]  # fmt: skip
+        inside = [n for n, r in enumerate(reading.reads) if sentence.start <= r.start < sentence.end]
         words = frozenset(content_words(sentence.text))
         derived = frozenset(
-            q.name
-            for q in question.derived
-            for r in reading.reads
-            if sentence.start <= r.start < sentence.end and _is_derived(r.value, q.value, equals(r, q))
-        )
-        fresh = bool(words - asked) or bool(derived) or bool(chains)
-        if not says_something(sentence.text, bool(chains) or bool(derived)) or not fresh:
+            q.name for q in question.derived for n in inside
+            if equals(reading.reads[n], q) or math.isclose(reading.reads[n].value, q.value, rel_tol=0.002)
+        )  # fmt: skip
+        told = len(sizes & set(inside))
+        numeric = bool(derived) or bool(told)
+        if not (says_something(sentence.text, bool(chains)) or (numeric and len(words) >= 2)):
             continue
-        if not (words & matter or derived or chains):
+        if not (words - asked or numeric or chains):
+            continue
+        if not (words & matter or numeric or chains or before):
             continue
         if copied_share(sentence.text, [question.prompt], n=8) > 0.8:
             continue
+        kept = True
         right = sum(c.operations for c in chains if c.right is not False)
-        lines.append(_Line(sentence, words, right, sum(c.right is False for c in chains), derived))
+        lines.append(_Line(sentence, words, right, derived, told))
     return lines
-
-
-def _is_derived(written: float, wanted: float, same: bool) -> bool:
-    return same or abs(written - wanted) <= 0.002 * abs(wanted)
 
 
 def _quote(reading: Reading, line: Sentence) -> Quote:
@@ -174,69 +210,74 @@ def _share(words: frozenset[str], reference: frozenset[str]) -> float:
     return len(words & reference) / len(reference) if reference else 0.0
 
 
-def _raw(
+def _overlaps(question: Question, lines: list[_Line], criterion: CriterionId) -> tuple[float, float, list[float]]:
+    """How much of what earns the point is covered, in all, in one place, and by each line.
+
+    Each is relative to what the item's own example that earns the point covers.
+    """
+    guide = question.criteria[criterion]
+    example = frozenset(content_words(guide.met_example))
+    new = reference_words(question, criterion)
+    whole = frozenset(w for t in (guide.statement, *guide.key_points) for w in content_words(t))
+    every = frozenset(w for line in lines for w in line.words)
+    reference = _share(every, new) / max(0.25, _share(example, new))
+    full = max(0.2, _share(example, whole))
+    pairs = [line.words | (lines[n + 1].words if n + 1 < len(lines) else frozenset()) for n, line in enumerate(lines)]
+    focus = max((_share(p, whole) for p in pairs), default=0.0) / full
+    own = [_share(line.words, whole) / full + _share(line.words, new) for line in lines]
+    return min(1.5, reference), min(1.5, focus), own
+
+
+def _measures(
     question: Question, reading: Reading, lines: list[_Line], criterion: CriterionId
 ) -> tuple[dict[str, float], list[float]]:
     """The criterion's measures over all lines, and each line's own weight for choosing a quote."""
-    reference = reference_words(question, criterion)
-    every = frozenset(w for line in lines for w in line.words)
-    overlap = _share(every, reference)
-    share = [_share(line.words, reference) for line in lines]
+    reference, focus, own = _overlaps(question, lines, criterion)
+    features = {"reference": reference, "focus": focus}
     texts = [line.sentence.text for line in lines]
-    joined = [t if n + 1 == len(texts) else t + " " + texts[n + 1] for n, t in enumerate(texts)]
-    measure = [
-        bool({stem(p) for w in re.findall(r"[\w/-]+", t.lower()) for p in (w, *w.split("-"))} & _MEASURE)
-        for t in texts
-    ]
+    here = range(len(lines))
+    stems = [{stem(p) for w in re.findall(r"[\w/-]+", t.lower()) for p in (w, *w.split("-"))} for t in texts]
+    measure = [bool(s & _MEASURE) for s in stems]
     refute = [bool(_REFUTE.search(t)) and bool(_CONDITION.search(t)) for t in texts]
-    effect = [len({m.lower() for m in _EFFECT.findall(t)}) for t in texts]
     if criterion == "reasoning":
-        wanted = len(question.derived)
+        wanted, sums = len(question.derived), sum(line.sums for line in lines)
         found = len({d for line in lines for d in line.derived})
-        sums = sum(line.sums for line in lines)
-        steps = min(1.0, sums / 3) * 0.6 + (found / wanted if wanted else min(1.0, sums / 3)) * 0.4
-        connective = len([m for t in texts for m in _CONNECTIVE.findall(t)])
+        links = [len(_CONNECTIVE.findall(t)) for t in texts]
+        features["steps"] = min(1.0, sums / 3) * 0.6 + (found / wanted if wanted else min(1.0, sums / 3)) * 0.4
+        # Reasons count where they connect the matter, not where they explain a check.
+        features["connective"] = min(1.0, sum(c for n, c in enumerate(links) if not refute[n] and own[n] > 0.2) / 3)
+        findings, _ = find_results(question, reading)
+        features["slip"] = float(any(f.slip is not None for f in findings))
         weight = [
-            line.sums * 0.6 + len(line.derived) * 0.8 + len(_CONNECTIVE.findall(t)) * 0.3 + s * 2
-            for line, t, s in zip(lines, texts, share, strict=True)
+            line.sums * 0.6 + len(line.derived) * 0.6 + links[n] * 0.2 + own[n] - refute[n]
+            for n, line in enumerate(lines)
         ]
-        return {"steps": steps, "connective": min(1.0, connective / 3), "reference": overlap}, weight
-    if criterion == "failure":
-        # What would refute the answer is no failure case.
-        case = [n for n in range(len(lines)) if not refute[n]]
-        strength = max((min(1.0, effect[n] / 2) for n in case), default=0.0)
-        contrast = max((float(bool(_STEADY.search(joined[n])) and effect[n] > 0) for n in case), default=0.0)
-        weight = [
-            effect[n] * 0.4 + share[n] * 3 - 1.0 * refute[n] - 0.5 * measure[n] for n in range(len(lines))
-        ]
-        return {"effect": strength, "contrast": contrast, "reference": overlap}, weight
-    if criterion == "verification":
-        near = range(len(lines))
-        together = max(
-            (
-                float(refute[n] and any(measure[m] for m in (n - 1, n, n + 1) if 0 <= m < len(lines)))
-                for n in near
-            ),
-            default=0.0,
-        )
-        weight = [1.2 * refute[n] + 0.8 * measure[n] + share[n] * 2 for n in near]
-        features = {
-            "measure": float(any(measure)), "refute": float(any(refute)), "together": together, "reference": overlap,
-        }  # fmt: skip
         return features, weight
-    connective = len([m for t in texts for m in _CONNECTIVE.findall(t)])
-    return {"reference": overlap, "connective": min(1.0, connective / 3)}, share
+    if criterion == "failure":
+        effect = [len({m.lower() for m in _EFFECT.findall(t)}) for t in texts]
+        # What would refute the answer is no failure case.
+        case = [n for n in here if not refute[n]]
+        near = [own[n] > 0.2 for n in here]
+        steady = [bool(_STEADY.search(t)) for t in texts]
+        features["effect"] = max((min(1.0, effect[n] / 2) for n in case if near[n]), default=0.0)
+        features["contrast"] = float(any(effect[n] and any(steady[n : n + 2]) and near[n] for n in case))
+        features["size"] = min(1.0, sum(lines[n].sizes for n in case) / 2)
+        weight = [effect[n] * 0.3 + lines[n].sizes * 0.8 + own[n] - refute[n] - 0.5 * measure[n] for n in here]
+        return features, weight
+    if criterion == "verification":
+        features["measure"] = float(any(measure))
+        features["refute"] = float(any(refute))
+        features["together"] = float(any(refute[n] and any(measure[max(0, n - 1) : n + 2]) for n in here))
+        weight = [1.2 * refute[n] + 0.6 * measure[n] + 0.5 * own[n] for n in here]
+        return features, weight
+    return features, own
 
 
 def _note(criterion: CriterionId, features: dict[str, float]) -> str:
     if criterion == "reasoning":
         if features["steps"] >= 0.4:
             return "shows steps that work out"
-        return (
-            "connects statements with reasons"
-            if features["connective"] >= 0.3
-            else "shows no step or mechanism"
-        )
+        return "connects statements with reasons" if features["connective"] >= 0.3 else "shows no step or mechanism"
     if criterion == "failure":
         if features["effect"] and features["contrast"]:
             return "states an effect and what stays as it was"
@@ -248,9 +289,7 @@ def _note(criterion: CriterionId, features: dict[str, float]) -> str:
             return "names a measurement but no outcome that would refute"
         return "names no measurement"
     return (
-        "covers part of the expected conclusion"
-        if features["reference"] > 0.2
-        else "covers little of the conclusion"
+        "covers part of the expected conclusion" if features["reference"] > 0.2 else "covers little of the conclusion"
     )
 
 
@@ -261,14 +300,8 @@ def find_evidence(
     reading = read_answer(question, answer)
     lines = _lines(question, reading, rubric_words)
     if not lines:
-        return Evidence(
-            criterion, dict.fromkeys(FEATURES[criterion], 0.0), None, "says nothing about it in a sentence"
-        )
-    features, weight = _raw(question, reading, lines, criterion)
-    # The item's own example that earns the point sets what a full overlap with the reference is.
-    example = frozenset(content_words(question.criteria[criterion].met_example))
-    full = max(0.25, _share(example, reference_words(question, criterion)))
-    features["reference"] = min(1.5, features["reference"] / full)
+        return Evidence(criterion, dict.fromkeys(FEATURES[criterion], 0.0), None, "says nothing about it in a sentence")
+    features, weight = _measures(question, reading, lines, criterion)
     best = max(range(len(lines)), key=lambda n: weight[n])
     quote = _quote(reading, lines[best].sentence) if weight[best] > 0 else None
     return Evidence(criterion, features, quote, _note(criterion, features))

@@ -214,11 +214,7 @@ async def _grade_rest(
         except JudgeError as error:
             settle(_not_graded(found[criterion], str(error)))
             continue
-        settle(
-            _decide(
-                combiner, found[criterion], answer, logit - middle[criterion], trusted, asking.endpoint.model
-            )
-        )
+        settle(_decide(combiner, found[criterion], answer, logit - middle[criterion], trusted, asking.endpoint.model))
 
 
 def _not_graded(evidence: Evidence, why: str) -> CriterionGrade:

@@ -12,8 +12,7 @@ _ONES = {
     )
 }
 _TENS = {
-    w: float(10 * (i + 2))
-    for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())
+    w: float(10 * (i + 2)) for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())
 } | {"fourty": 40.0}
 _SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _FRACTIONS = {"half": 0.5, "quarter": 0.25, "third": 1 / 3, "quarters": 0.25, "thirds": 1 / 3}

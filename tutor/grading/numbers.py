@@ -144,12 +144,7 @@ def _spelt(text: str, taken: list[tuple[int, int]]) -> list[Read]:
         if found and found[0].dimension == "count" and phrase.lower() == "one":
             continue
         unit, end = found if found else (Unit("", "none", 1.0), match.end())
-        if (
-            unit.name == "s"
-            and text[match.end() : end].strip().lower() == "second"
-            and value == 1
-            and phrase == "a"
-        ):
+        if unit.name == "s" and text[match.end() : end].strip().lower() == "second" and value == 1 and phrase == "a":
             continue
         reads.append(
             Read(

@@ -122,14 +122,11 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
     text = reading.folded.text
     reads = tuple(u.read for u in uses)
     good = [
-        equals(r, expected, expected.rel_tolerance) or _other_separator(r, expected, text) == "right"
-        for r in reads
+        equals(r, expected, expected.rel_tolerance) or _other_separator(r, expected, text) == "right" for r in reads
     ]
     last = reads[-1]
     for first, second in zip(reads, reads[1:], strict=False):
-        differs = not math.isclose(
-            first.canonical, second.canonical, rel_tol=max(expected.rel_tolerance, 1e-6)
-        )
+        differs = not math.isclose(first.canonical, second.canonical, rel_tol=max(expected.rel_tolerance, 1e-6))
         if differs and _OR.match(text[first.end : second.start]):
             return Finding(expected, "hedged", last, stated=reads)
     if last.is_range and not good[-1]:

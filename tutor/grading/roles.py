@@ -44,9 +44,7 @@ _SUPPOSE = re.compile(
     r"wrong\w*|slip|trap|people|someone)\b|→|->|\b2\s?[x×]",
     re.IGNORECASE,
 )
-_SUPPOSE_AFTER = re.compile(
-    r"^[^,;.]{0,12}\b(?:if|when|once|with (?:a|the|double\w*|twice))\b", re.IGNORECASE
-)
+_SUPPOSE_AFTER = re.compile(r"^[^,;.]{0,12}\b(?:if|when|once|with (?:a|the|double\w*|twice))\b", re.IGNORECASE)
 _DELTA_BEFORE = re.compile(
     r"(?:\b(?:adds?|added|adding|(?<!done )(?<!ready )(?<!out )(?<!complete )(?<!finished )(?<!there )by|extra|additional|another|plus|increase of|delay of|saves?|costs? an?|difference of|"
     r"gains?|loses?|up)\s+(?:about |exactly |an? |the |same |extra |further )*[≈~]?\+?\s*|(?<![\d)])\s\+\s?)$",
@@ -154,10 +152,7 @@ def equals(read: Read, quantity: Quantity | Expected, tolerance: float = 0.002) 
     if not fits(read, quantity):
         return False
     ends = (read.low, read.high) if read.is_range else (read.value,)
-    return all(
-        e is not None and math.isclose(e * read.factor, wanted, rel_tol=tolerance, abs_tol=1e-12)
-        for e in ends
-    )
+    return all(e is not None and math.isclose(e * read.factor, wanted, rel_tol=tolerance, abs_tol=1e-12) for e in ends)
 
 
 def fits(read: Read, quantity: Quantity | Expected) -> bool:
@@ -205,9 +200,7 @@ def _pair(reads: list[Read], cues: list[_Cue], text: str) -> dict[Read, tuple[_C
         close = last is not None and bool(_TIGHT.fullmatch(text[last.end : read.start]))
         nearby = after[0] if after else None
         attached = nearby is not None and bool(
-            re.fullmatch(
-                r"\s*(?:\(|for|to|as|until|till|the|of|is|=)?\s*(?:the |a )?", text[read.end : nearby.start]
-            )
+            re.fullmatch(r"\s*(?:\(|for|to|as|until|till|the|of|is|=)?\s*(?:the |a )?", text[read.end : nearby.start])
         )
         if last and close:
             pairs[read] = (last, True)

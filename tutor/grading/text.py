@@ -43,10 +43,7 @@ def is_invisible(char: str) -> bool:
     """Control, format (bidi, zero-width, tags), private-use and unassigned characters, new line and tab apart."""
     if char in "\n\t":
         return False
-    return (
-        unicodedata.category(char) in {"Cc", "Cf", "Co", "Cn", "Cs"}
-        or char in "\u034f\u115f\u1160\u3164\uffa0"
-    )
+    return unicodedata.category(char) in {"Cc", "Cf", "Co", "Cn", "Cs"} or char in "\u034f\u115f\u1160\u3164\uffa0"
 
 
 def fold(text: str) -> Folded:
@@ -72,9 +69,7 @@ def fold(text: str) -> Folded:
         else:
             piece = "".join(_PLAIN.get(c, c) for c in unicodedata.normalize("NFKC", char))
             if char.isspace():
-                piece = (
-                    "\u00a0" if char in "\u00a0\u202f\u2007" else ("\n" if char in "\n\u2028\u2029" else " ")
-                )
+                piece = "\u00a0" if char in "\u00a0\u202f\u2007" else ("\n" if char in "\n\u2028\u2029" else " ")
         for c in piece:
             out.append(c)
             origin.append(at)
@@ -228,10 +223,10 @@ def gate(answer: str, question: str, criteria: Iterable[str], subject: Iterable[
     asked = set(content_words(question)) | {w for c in criteria for w in content_words(c)}
     matter = {w for s in subject for w in content_words(s)}
     own = [w for w in words if w in matter and w not in asked]
-    new_numbers = numbers - number_words(question)
-    if own or new_numbers:
-        return Gate(True)
     touched = [w for w in words if w in matter]
+    # A number answers by itself, or beside words of the matter; "grade 4/4" does neither.
+    if own or (numbers - number_words(question) and (touched or not words)):
+        return Gate(True)
     if not touched:
         return Gate(False, "The answer says nothing about the question.")
     if len(words) <= _SHORT_OPINION_WORDS:

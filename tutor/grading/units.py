@@ -75,9 +75,7 @@ def _rules() -> list[tuple[re.Pattern[str], Unit]]:
                   Unit("tokens", "count", 1.0)))  # fmt: skip
     rules.append((_COUNTED, Unit("", "count", 1.0)))
     # Long time and byte words are written in any case; symbols keep theirs (MB is not Mb, S is not s).
-    return [
-        (re.compile(rf"(?:{p})(?![A-Za-z0-9_])" if p[0] not in "×%" else rf"(?:{p})"), u) for p, u in rules
-    ]
+    return [(re.compile(rf"(?:{p})(?![A-Za-z0-9_])" if p[0] not in "×%" else rf"(?:{p})"), u) for p, u in rules]
 
 
 _RULES = _rules()
