@@ -64,6 +64,7 @@ def test_the_environment_is_read_as_the_settings_type(tmp_path: Path) -> None:
         "TUTOR_BANK_DIRS": f"{tmp_path}/a{os.pathsep}{tmp_path}/b",
         "TUTOR_DATA_DIR": "~/answers",
         "TUTOR_MODE": "",
+        "TUTOR_TEST_ANYTHING": "belongs to the tests",
     }
     settings = load_settings({}, environ)
     assert settings.model.use_embedded is False

@@ -25,6 +25,8 @@ from tutor.llm.types import ModelSettings
 from tutor.paths import STORE_NAME, default_config_file, default_data_dir
 
 PREFIX: Final = "TUTOR_"
+TEST_PREFIX: Final = "TUTOR_TEST_"
+"""Variables of the test suite; no settings."""
 CONFIG_VARIABLE: Final = "TUTOR_CONFIG"
 MAX_CONFIG_BYTES: Final = 1 << 20
 
@@ -168,7 +170,7 @@ def _from_file(named: object, environ: Mapping[str, str]) -> _Found:
 def _from_environment(environ: Mapping[str, str]) -> _Found:
     known = dict(_leaves(Settings))
     for name in sorted(environ):
-        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE or not environ[name]:
+        if not name.startswith(PREFIX) or name.startswith(TEST_PREFIX) or name == CONFIG_VARIABLE or not environ[name]:
             continue
         key = name.removeprefix(PREFIX).lower().replace("__", ".")
         if key not in known:

@@ -11,7 +11,7 @@ import pytest
 from question_bank.errors import BankError
 from question_bank.load import Bank
 from tutor.interview import Plan, Session, SessionError, single_item_plan, unfinished
-from tutor.store import Store
+from tutor.store import Store, StoreError
 
 if TYPE_CHECKING:
     from tests.interview.conftest import Begin, MakeGrade
@@ -497,3 +497,22 @@ def test_each_seed_has_its_numbers(store: Store, bank: Bank, clock: Callable[[],
         assert again.question == session.question
         prompts.add(session.question.prompt)
     assert len(prompts) > 2
+
+
+def test_an_answer_that_cannot_be_stored_leaves_the_draft_and_the_interview_as_they_were(
+    begin: Begin, store: Store, bank: Bank, clock: Callable[[], datetime]
+) -> None:
+    session = begin()
+    session.set_confidence(2)
+    session.save_draft("the draft")
+    before = session.state
+    pages = store.query("SELECT page_count FROM pragma_page_count")[0][0]
+    store._db.conn.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="no room left"):
+        session.submit("long " * 3000)
+    assert session.state == before
+    assert session.draft == "the draft"
+    store._db.conn.execute("PRAGMA max_page_count = 1000000")
+    session.submit("long " * 3000)
+    assert session.phase == "grading"
+    assert Session.resume(store, bank, session.interview_id, clock).state == session.state

@@ -38,7 +38,7 @@ def explain(path: Path, error: sqlite3.Error) -> StoreError:
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "malformed" in text or "not a database" in text:
         return StoreError(
             f"{path} is damaged or is not a store of this program.",
-            hint="Move it away and put a backup in its place; 'tutor doctor' lists the backups.",
+            hint=f"Move it away and put a copy from {path.parent / 'backups'} in its place, or import an export.",
         )
     if "unable to open" in text or code.startswith("SQLITE_CANTOPEN"):
         return StoreError(
