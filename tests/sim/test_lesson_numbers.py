@@ -77,3 +77,38 @@ def test_doubling_the_queue_moves_first_token_and_completion_by_100_ms_and_no_ga
     assert twice.ttft_ticks == once.ttft_ticks + 100 * MS
     assert twice.e2e_ticks == once.e2e_ticks + 100 * MS
     assert twice.gap_ticks == once.gap_ticks
+
+
+TRIALS = ("trial_baseline", "trial_larger_prompt_batch", "trial_bounded_chunks")
+
+
+def test_the_three_trials_differ_only_in_how_much_prompt_work_a_step_may_hold() -> None:
+    scenarios = [builtin_scenario(name) for name in TRIALS]
+    bounds = {"token_budget": 1, "chunk_tokens": 1}
+    alike = [
+        item.model_copy(update={"name": "", "server": item.server.model_copy(update=bounds)}) for item in scenarios
+    ]
+    assert alike[0] == alike[1] == alike[2]
+
+
+def test_the_three_trials_have_the_directions_of_the_lessons_table() -> None:
+    baseline, larger, bounded = (run_builtin(name) for name in TRIALS)
+
+    def held(result: Result) -> dict[str, bool | None]:
+        return {f"{name}.{check.metric}": check.held for name, group in result.classes.items() for check in group.slo}
+
+    assert held(baseline) == {"chat.ttft": True, "chat.itl": True, "document.ttft": True}
+    assert held(larger) == {"chat.ttft": False, "chat.itl": False, "document.ttft": True}
+    assert held(bounded) == {"chat.ttft": True, "chat.itl": True, "document.ttft": True}
+
+    def column(metric: str) -> list[float]:
+        values = [result.metric(metric) for result in (baseline, bounded, larger)]
+        return [value for value in values if value is not None]
+
+    # The bounded chunks lie between the other two in every column, as in the table.
+    for rising in ("output_tokens_per_s", "chat.ttft_s.p95", "chat.itl_s.p95"):
+        assert column(rising) == sorted(set(column(rising)))
+        assert len(column(rising)) == 3
+    documents = column("document.ttft_s.p95")
+    assert documents == sorted(set(documents), reverse=True)
+    assert all(result.counts.completed == result.counts.submitted for result in (baseline, larger, bounded))
