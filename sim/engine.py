@@ -14,7 +14,7 @@ import simpy
 from simpy.events import EventPriority
 
 from sim.arrivals import Arrival, generate
-from sim.cost import StepKind, cost_model
+from sim.cost import cost_model
 from sim.records import StepRecord
 from sim.scenario import Scenario
 from sim.schedulers import Sequence, ServerState, StepPlan, policy_of
@@ -166,6 +166,3 @@ class Engine:
         seq.generated += 1
         if seq.generated == seq.output_tokens:
             self._state.leave(seq)
-
-
-__all__ = ["Engine", "StepKind"]
