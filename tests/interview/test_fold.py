@@ -66,8 +66,50 @@ class Interviews(RuleBasedStateMachine):
         try:
             command(session)
         except SessionError:
+            # A refused command leaves nothing, neither in the file nor in memory.
             assert len(self.store.events()) == before[0]
             assert session.state == before[1]
+
+    @rule(
+        window=st.integers(0, 1),
+        steps=st.integers(1, 6),
+        verdicts=st.tuples(VERDICTS, VERDICTS, VERDICTS, VERDICTS),
+        text=TEXTS,
+        turn=st.booleans(),
+    )
+    def usual_course(self, window: int, steps: int, verdicts: tuple[Verdict, ...], text: str, turn: bool) -> None:
+        """What fits where the interview stands, so that the other rules meet every phase."""
+
+        def step(session: Session) -> None:
+            session.refresh()
+            question, pending = session.question, session.pending_attempt
+            match session.phase:
+                case "confidence":
+                    session.set_confidence(2)
+                case "grading" if pending is not None:
+                    session.record_grade(pending[0], grade_of(verdicts))
+                case "follow_up":
+                    session.save_draft(text)
+                    session.answer_follow_up(text)
+                case "graded" if turn and session.ask_follow_up() is None:
+                    session.show_reference()
+                case "graded" | "reference":
+                    session.advance()
+                case "answering" if question is not None and question.kind == "checkpoint":
+                    session.choose_option("right")
+                case "answering" if question is not None and question.kind == "prediction" and turn:
+                    session.predict("y", 3.0)
+                    session.record_simulation({"y": 4.0})
+                case "answering" if question is not None and question.kind == "recall" and turn:
+                    session.set_recall(text, 2)
+                case "answering":
+                    session.set_confidence(3)
+                    session.save_draft(text)
+                    attempt_id = session.submit(text)
+                    self.submitted[attempt_id] = session.entry().answer or ""
+
+        for _ in range(steps):
+            self.do(window, step)
 
     @rule(window=st.integers(0, 1), level=st.integers(0, 4))
     def confidence(self, window: int, level: int) -> None:

@@ -63,6 +63,7 @@ class SessionView:
 
     @property
     def plan(self) -> Plan:
+        """What is asked."""
         return self.state.plan
 
     @property
@@ -72,6 +73,7 @@ class SessionView:
 
     @property
     def phase(self) -> Phase:
+        """What is to be done next; `grading` also after a kill, until `record_grade` or `record_ungraded`."""
         return self.state.phase
 
     @property
@@ -86,6 +88,7 @@ class SessionView:
 
     @property
     def started_at(self) -> datetime:
+        """When the interview began."""
         return self.state.started_at
 
     @property
@@ -172,6 +175,7 @@ class SessionView:
 
     @property
     def hints_used(self) -> int:
+        """How many hints were taken for the question at hand."""
         return self.state.current.hints_used if self.state.current is not None else 0
 
     @property

@@ -57,14 +57,17 @@ class EntryView:
 
     @property
     def position(self) -> int:
+        """Counted from 0."""
         return self.state.position
 
     @property
     def phase(self) -> Phase:
+        """What is to be done next with this question."""
         return self.state.phase
 
     @property
     def confidence(self) -> int | None:
+        """How sure the candidate was, 1 to 3."""
         return self.state.confidence
 
     @property
@@ -74,6 +77,7 @@ class EntryView:
 
     @property
     def attempt_id(self) -> str | None:
+        """The attempt that counts."""
         return self.state.attempt.id if self.state.attempt is not None else None
 
     @property
@@ -91,6 +95,7 @@ class EntryView:
 
     @property
     def follow_ups(self) -> tuple[AskedFollowUp, ...]:
+        """Those that were asked, with their answers."""
         return self.state.follow_ups
 
     @property
@@ -100,10 +105,12 @@ class EntryView:
 
     @property
     def chosen_option_id(self) -> str | None:
+        """The option chosen at a checkpoint, whether or not its outcome may be seen."""
         return self.state.choice.option_id if self.state.choice is not None else None
 
     @property
     def recall(self) -> RecallAnswer | None:
+        """What was explained from memory."""
         return self.state.recall
 
     @property
@@ -113,14 +120,17 @@ class EntryView:
 
     @property
     def simulation(self) -> Mapping[str, Any] | None:
+        """The last recorded run, as the caller summed it up."""
         return self.state.simulation
 
     @property
     def hints_used(self) -> int:
+        """How many hints were taken."""
         return self.state.hints_used
 
     @property
     def skipped(self) -> bool:
+        """Whether it was left unanswered."""
         return self.state.skipped
 
     def effective(self, criterion: CriterionId) -> Verdict:
