@@ -87,9 +87,9 @@ def test_odd_limits_do_no_harm(text: bytes) -> None:
 @pytest.mark.model
 class TestRealServer:
     async def test_a_plain_completion(self, embedded_server: EmbeddedServer) -> None:
-        reply = await complete(embedded_server.endpoint, asking("Say hello.", max_tokens=200))
+        reply = await complete(embedded_server.endpoint, asking("Say hello.", max_tokens=4))
         assert reply.text.strip()
-        assert reply.finish_reason == "stop"
+        assert reply.finish_reason in ("stop", "length")
         assert reply.prompt_tokens > 5
         assert reply.completion_tokens > 0
         assert reply.model == embedded_server.model_path.stem
@@ -110,12 +110,9 @@ class TestRealServer:
         assert 0 < sum(math.exp(value) for value in first.top.values()) <= 1.0001
 
     async def test_the_same_question_has_the_same_answer(self, embedded_server: EmbeddedServer) -> None:
-        question = asking("Name a colour.", max_tokens=30)
-        replies = {
-            (await complete(embedded_server.endpoint, question.model_copy(update={"max_tokens": 60}))).text
-            for _ in range(2)
-        }
-        assert len(replies) == 1
+        question = asking("Name a colour.", max_tokens=3, logprobs=True)
+        first, second = [await complete(embedded_server.endpoint, question) for _ in range(2)]
+        assert (first.text, first.logprobs) == (second.text, second.logprobs)
 
     async def test_a_shared_beginning_is_computed_once(self, embedded_server: EmbeddedServer) -> None:
         beginning = "Here is a long text about queues and tokens. " * 20
@@ -137,8 +134,9 @@ class TestRealServer:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert time.monotonic() - began < 0.5
+        # Two thousand tokens would take minutes; the next caller does not wait for them.
         await complete(embedded_server.endpoint, asking("Hi", max_tokens=1))
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
 
     async def test_a_prompt_beyond_the_window_is_a_context_error(self, embedded_server: EmbeddedServer) -> None:
         long = asking("one two three four " * 2000)
