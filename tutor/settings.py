@@ -7,11 +7,9 @@ setting's type: `TUTOR_MODEL__BASE_URL`, `TUTOR_THEME`, `TUTOR_BANK_DIRS` (folde
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +147,8 @@ def _from_file(named: object, environ: Mapping[str, str]) -> _Found:
         ) from None
     if len(raw) > MAX_CONFIG_BYTES:
         raise SettingsError(f"{file} is larger than 1 MiB.", hint="It should hold a few lines of settings.")
+    import tomllib  # 20 ms, and most people have no file
+
     try:
         text = raw.decode("utf-8")
         table = tomllib.loads(text)
@@ -244,6 +244,8 @@ def _known(key: str, known: Mapping[str, FieldInfo], where: str) -> FieldInfo:
 
 
 def _nearest(key: str, known: Mapping[str, FieldInfo]) -> str | None:
+    import difflib  # 20 ms, needed for an error only
+
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if near:
         return near[0]
