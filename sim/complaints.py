@@ -44,7 +44,12 @@ def _is_tag(location: Location, index: int) -> bool:
 def _path(location: Location) -> str:
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            # A key comes from the file: it may be long or hold line breaks.
+            key = part if part.isidentifier() and len(part) <= 40 else _shown(part)
+            text += f".{key}" if text else key
     return text
 
 
