@@ -41,7 +41,8 @@ def small_model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def embedded_server(small_model_path: Path) -> Iterator[EmbeddedServer]:
     """A running llama.cpp server with the small model; `.endpoint` says where."""
-    server = EmbeddedServer(small_model_path, context_tokens=4096)
+    # One thread: more of them wait for each other when the tests share their cores, and get slower, not faster.
+    server = EmbeddedServer(small_model_path, context_tokens=4096, threads=1)
     server.start_blocking()
     yield server
     server.stop_blocking()

@@ -175,7 +175,7 @@ class TestRealServer:
 
 @pytest.mark.model
 async def test_discovery_finds_a_llama_cpp_server_on_its_port(small_model_path: Path) -> None:
-    server = EmbeddedServer(small_model_path, context_tokens=2048, port=free_port())
+    server = EmbeddedServer(small_model_path, context_tokens=2048, threads=1, port=free_port())
     endpoint = await server.start()
     try:
         port = int(endpoint.base_url.split(":")[2].split("/")[0])
@@ -193,7 +193,7 @@ async def test_discovery_finds_a_llama_cpp_server_on_its_port(small_model_path: 
 
 @pytest.mark.model
 async def test_the_small_model_is_served_only_when_it_is_named(small_model_path: Path) -> None:
-    settings = ModelSettings(discover=False, model_dir=small_model_path.parent, context_tokens=1024)
+    settings = ModelSettings(discover=False, model_dir=small_model_path.parent, context_tokens=1024, threads=1)
     if [file.entry for file in installed(small_model_path.parent)] == [CATALOGUE["smollm2-135m"]]:
         assert (await choose_model(settings)).model is None
     heard: list[str] = []
@@ -202,7 +202,9 @@ async def test_the_small_model_is_served_only_when_it_is_named(small_model_path:
     try:
         assert heard == ["Looking for a model server.", f"Loading {small_model_path.name}."]
         assert not chosen.model.info.grades
-        assert chosen.model.capabilities == Capabilities(json_schema=True, logprobs=True, context_tokens=1024)
+        assert chosen.model.capabilities == Capabilities(
+            json_schema=True, logprobs=True, context_tokens=1024, threads=1
+        )
         assert (await complete(chosen.model.endpoint, asking("Hi", max_tokens=1))).text
     finally:
         await chosen.model.close()
@@ -213,7 +215,7 @@ async def test_the_small_model_is_served_only_when_it_is_named(small_model_path:
 
 @pytest.mark.model
 async def test_a_server_that_was_killed_is_said(small_model_path: Path) -> None:
-    server = EmbeddedServer(small_model_path, context_tokens=1024)
+    server = EmbeddedServer(small_model_path, context_tokens=1024, threads=1)
     await server.start()
     assert server._child is not None
     server._child.kill()
@@ -241,7 +243,7 @@ def test_the_server_dies_with_a_killed_program_and_prints_nothing(small_model_pa
 import sys, time
 from pathlib import Path
 from tutor.llm.embedded import EmbeddedServer
-server = EmbeddedServer(Path(sys.argv[1]), context_tokens=1024)
+server = EmbeddedServer(Path(sys.argv[1]), context_tokens=1024, threads=1)
 print(server.start_blocking().base_url, flush=True)
 time.sleep(60)
 """
