@@ -202,9 +202,7 @@ async def test_the_small_model_is_served_only_when_it_is_named(small_model_path:
     try:
         assert heard == ["Looking for a model server.", f"Loading {small_model_path.name}."]
         assert not chosen.model.info.grades
-        assert chosen.model.capabilities == Capabilities(
-            json_schema=True, logprobs=True, context_tokens=1024, threads=1
-        )
+        assert chosen.model.capabilities == Capabilities(json_schema=True, logprobs=True, context_tokens=1024)
         assert (await complete(chosen.model.endpoint, asking("Hi", max_tokens=1))).text
     finally:
         await chosen.model.close()
