@@ -1,10 +1,8 @@
-"""`tutor sim`: the simulator, on scenario files and on the built-in ones."""
+"""`tutor sim`: the simulator's own command line, under this program's name."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,25 +13,18 @@ def sim_command() -> None:
 
 
 @sim_command.command("run")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="The complete result as JSON.")
-def run(file: Path, as_json: bool) -> None:
+def run(file: str, as_json: bool) -> Any:
     """Simulate FILE (YAML or JSON), or a built-in scenario by its name ('tutor sim list')."""
-    from sim import builtin_scenario, load_scenario, simulate
-    from sim.report import render_text
+    from sim.__main__ import main
 
-    is_name = not file.suffix and len(file.parts) == 1 and not file.exists()
-    result = simulate(builtin_scenario(str(file)) if is_name else load_scenario(file))
-    if as_json:
-        click.echo(json.dumps(result.to_dict(), indent=2))
-    else:
-        click.echo(render_text(result, width=shutil.get_terminal_size((80, 24)).columns))
+    return main(["run", *(["--json"] if as_json else []), "--", file])
 
 
 @sim_command.command("list")
-def list_scenarios() -> None:
-    """List the built-in scenarios."""
-    from sim import load_scenario, scenarios_dir
+def list_scenarios() -> Any:
+    """List the built-in scenarios and what each teaches."""
+    from sim.__main__ import main
 
-    for path in sorted(scenarios_dir().glob("*.yaml")):
-        click.echo(f"{path.stem:<28} {load_scenario(path).name}")
+    return main(["list"])
