@@ -89,6 +89,13 @@ def _links_of_item(lesson: Lesson, item: AnyItem) -> Iterator[Problem]:
                 f"follow-up {follow_up.id!r} names the misconception {follow_up.misconception!r}, "
                 "which the lesson does not have",
             )
+    for slip in item.slips:
+        if slip.misconception is not None and slip.misconception not in known:
+            yield Problem(
+                item.id,
+                "dead-link",
+                f"slip {slip.id!r} names the misconception {slip.misconception!r}, which the lesson does not have",
+            )
     for double in _twice(each.id for each in item.follow_ups):
         yield Problem(item.id, "duplicate-id", f"two follow-ups have the id {double!r}")
     for double in _twice(each.id for each in item.slips):

@@ -50,6 +50,8 @@ class Slip(_Frozen):
     value: float
     unit: str
     diagnosis: str
+    misconception: str | None = None
+    """Id of the misconception that the mistake shows."""
 
 
 class CriterionGuide(_Frozen):

@@ -87,6 +87,8 @@ class SlipSpec(_Frozen):
     values: dict[Name, Formula] = Field(min_length=1)
     """Expected result's name -> formula of the wrong value."""
     diagnosis: Text
+    misconception: Slug | None = None
+    """The lesson's misconception that the mistake shows; a follow-up about it then comes first."""
 
 
 class CriterionSpec(_Frozen):

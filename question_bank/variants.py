@@ -221,6 +221,7 @@ def _open(item: OpenItem, seed: int) -> Question:
                 value=_formula(formula, full),
                 unit=item.expected[name].unit,
                 diagnosis=fill(slip.diagnosis, full),
+                misconception=slip.misconception,
             )
             for slip in item.slips
             for name, formula in slip.values.items()

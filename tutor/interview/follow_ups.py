@@ -24,11 +24,12 @@ def choose_follow_up(question: Question, entry: EntryState) -> FollowUp | None:
     asked = {follow_up.id for follow_up in entry.follow_ups}
     times = [follow_up.criterion for follow_up in entry.follow_ups]
     slips = _slips(entry)
+    shown = {slip.misconception for slip in question.slips if slip.id in slips}
 
     def rank(follow_up: FollowUp) -> tuple[int, int, int] | None:
         if follow_up.id in asked:
             return None
-        if follow_up.misconception is not None and follow_up.misconception in slips:
+        if follow_up.misconception is not None and follow_up.misconception in shown:
             return (0, 0, 0)
         if follow_up.criterion is None:
             return (2, 0 if follow_up.misconception is None else 1, 0)
