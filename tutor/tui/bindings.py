@@ -31,13 +31,20 @@ class Key:
     everywhere: bool = False
     """Reaches the screen even while an editor has the focus."""
 
+    @property
+    def shown(self) -> str:
+        """The key as people write it."""
+        first = self.keys.split(",")[0]
+        return self.display or (first.upper() if first.startswith("f") and len(first) > 1 else first)
+
 
 # F-keys and Ctrl+letters only where an editor may have the focus: terminals and tmux turn Ctrl+Enter, Alt+Enter and
 # Ctrl+I/M/H/J/[ into other keys.
 KEYS: Final = (
     Key("help", "f1", "app.show_keys", "help", "Show what this screen is for and its keys.", "Program"),
-    Key("palette", "ctrl+p", "app.command_palette", "palette", "Find a command by name.", "Program", display="^p"),
-    Key("quit", "ctrl+q", "app.leave", "quit", "Leave the program; what you wrote is kept.", "Program", display="^q"),
+    Key("palette", "ctrl+p", "app.command_palette", "palette", "Find a command by name.", "Program", display="^P"),
+    Key("quit", "ctrl+q", "app.leave", "quit", "Leave the program; what you wrote is kept.", "Program", show=False,
+        display="^Q"),
     Key("back", "escape", "back", "back", "Go back one place; what you wrote is kept.", "Program", display="Esc"),
     Key("continue", "c", "continue_interview", "continue", "Take up the unfinished interview.", "Home"),
     Key("interview", "i", "start_interview", "interview", "Start an interview on the chosen lesson.", "Home"),
@@ -47,12 +54,12 @@ KEYS: Final = (
     Key("quit-home", "q", "app.leave", "quit", "Leave the program; what you wrote is kept.", "Home"),
     Key(
         "submit",
-        "f5,ctrl+s",
+        "ctrl+s,f5",
         "submit",
         "submit",
         "Hand in the answer (Enter is a new line).",
         "Answer",
-        display="^s/F5",
+        display="^S",
         everywhere=True,
     ),
     Key("simulate", "f2", "simulate", "simulate", "Check the numbers in the simulator.", "Answer", everywhere=True),
@@ -100,7 +107,7 @@ def bindings(*ids: str, hidden: frozenset[str] = frozenset()) -> list[BindingTyp
                     key.action,
                     key.label,
                     show=key.show and number == 0 and key_id not in hidden,
-                    key_display=key.display,
+                    key_display=key.shown if number == 0 else None,
                     priority=key.everywhere,
                     tooltip=key.tooltip,
                     id=key.id if number == 0 else f"{key.id}-{number}",

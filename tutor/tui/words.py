@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from tutor.tui.safe import one_line
+from tutor.tui.safe import indented, one_line
 
 if TYPE_CHECKING:
     from tutor.grading.models import CriterionGrade, Verdict
@@ -25,7 +25,7 @@ TONES: Final[Mapping[str, str]] = {
     "met": "$success",
     "not_met": "$error",
     "unsure": "$warning",
-    "not_graded": "$text-muted",
+    "not_graded": "$secondary",
 }
 CONFIDENCE: Final[Mapping[int, str]] = {1: "not yet", 2: "getting there", 3: "confident"}
 WIDE_ROW = 96
@@ -37,7 +37,7 @@ def criterion_content(grade: CriterionGrade, width: int) -> Content:
     head = Content.assemble(
         (f"{SYMBOLS[grade.verdict]} {grade.criterion:<13}", f"bold {TONES[grade.verdict]}"),
         (f"{WORDS[grade.verdict]:<11}", TONES[grade.verdict]),
-        (f"{grade.decided_by or '':<9}", "$text-muted"),
+        (f"{grade.decided_by or '':<9}", "$secondary"),
     )
     quote = f"“{one_line(grade.quote.text)}”" if grade.quote is not None else "—"
     reason = one_line(grade.reason)
@@ -45,12 +45,15 @@ def criterion_content(grade: CriterionGrade, width: int) -> Content:
     if width >= WIDE_ROW:
         column = min(44, room // 2)
         return Content.assemble(head, pad(quote, column), " ", reason)
-    return Content.assemble(head, clip_cells(quote, room), "\n", ("    " + reason, "$text-muted"))
+    if grade.quote is None and cell_len(reason) <= room:
+        return Content.assemble(head, (reason, "$secondary"))
+    shown = "" if grade.quote is None else clip_cells(quote, room)
+    return Content.assemble(head, shown, "\n", (indented(reason, width, 2), "$secondary"))
 
 
 def waiting_content(criterion: str, seconds: int, what: str) -> Content:
     """A criterion that is not decided yet."""
-    return Content.assemble((f"… {criterion:<13}", "bold"), (f"{what}, {seconds} s", "$text-muted"))
+    return Content.assemble((f"… {criterion:<13}", "bold"), (f"{what}, {seconds} s", "$secondary"))
 
 
 def total_words(verdicts: list[Verdict]) -> str:

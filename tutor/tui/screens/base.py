@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from tutor.tui.bindings import bindings
+from tutor.tui.widgets.key_line import KeyLine
 from tutor.tui.widgets.size_notice import HEIGHT, WIDTH, SizeNotice
 from tutor.tui.widgets.title_bar import TitleBar
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (WIDTH, "-normal"), (120, "-wide"), (180, "-very-wide")]
-HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (HEIGHT, "-tall")]
+HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (HEIGHT, "-tall"), (34, "-roomy")]
 
 
 class TutorScreen(Screen[None]):
@@ -39,7 +39,7 @@ class TutorScreen(Screen[None]):
         yield SizeNotice()
         with Vertical(id="body"):
             yield from self.body()
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def body(self) -> ComposeResult:
         """The screen's own widgets."""

@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
+from textual.screen import Screen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -24,7 +25,7 @@ KIND_ORDER = ("exercise", "probe", "prediction", "recall", "checkpoint")
 LABEL_WIDTH = 11
 
 
-class HomeScreen(TutorScreen):
+class HomeScreen(TutorScreen, inherit_bindings=False):
     """A list; Enter opens what is highlighted, and the letters do the usual things at once."""
 
     CSS_PATH = "home.tcss"
@@ -36,7 +37,7 @@ class HomeScreen(TutorScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "continue", "interview", "lesson", "model", "settings", "quit-home"
-    )
+    ) + list(Screen.BINDINGS)
 
     def body(self) -> ComposeResult:
         yield Line("Start      reading the question bank…", id="notice")
@@ -85,8 +86,7 @@ class HomeScreen(TutorScreen):
             return
         elif model.status == "none":
             notice.show(
-                f"No model: {one_line(model.reason)} Code still checks numbers and you mark the other criteria "
-                "yourself; m shows how to get a model.",
+                f"No model: {one_line(model.reason)} Code checks numbers, you mark the rest; m gets a model.",
                 tone="note",
             )
         elif model.status == "ready":
@@ -106,6 +106,9 @@ class HomeScreen(TutorScreen):
                 f"begun {ago(summary.started_at, self.tutor.clock())}"
             )
             rows.append(self._row("Continue" if not rows else "", text, f"continue:{summary.interview_id}"))
+        if not rows:
+            text = "nothing unfinished; an interview you leave waits here with its draft"
+            rows.append(Option(Content.assemble((f" {'Continue':<{LABEL_WIDTH}}{text}", "$secondary")), disabled=True))
         return rows[:5]
 
     def _starts(self) -> list[Option]:
@@ -136,7 +139,7 @@ class HomeScreen(TutorScreen):
         ]
 
     def _row(self, label: str, text: str, option_id: str) -> Option:
-        return Option(Content.assemble((f" {label:<{LABEL_WIDTH}}", "$text-muted"), text), id=option_id)
+        return Option(Content.assemble((f" {label:<{LABEL_WIDTH}}", "$secondary"), text), id=option_id)
 
     def _lessons(self) -> tuple[Lesson, ...]:
         assert self.tutor.bank is not None

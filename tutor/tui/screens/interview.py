@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.widgets import Button
 
+from rubrics import CRITERION_IDS
 from tutor.tui.bindings import bindings
 from tutor.tui.grading import with_mark
-from tutor.tui.safe import Line, Prose
+from tutor.tui.safe import Line, Prose, join, one_line
 from tutor.tui.screens.interview_beside import BesidePart
 from tutor.tui.screens.interview_grading import GradingPart
 from tutor.tui.screens.interview_marks import MarkingPart
@@ -21,10 +23,12 @@ from tutor.tui.screens.interview_writing import WritingPart
 from tutor.tui.widgets.confidence import ConfidenceRow
 from tutor.tui.widgets.open_stage import OpenStage
 from tutor.tui.widgets.options_view import OptionsView
-from tutor.tui.words import plural
+from tutor.tui.widgets.transcript import Transcript
+from tutor.tui.words import CONFIDENCE, pad, plural, total_words
 
 if TYPE_CHECKING:
     from question_bank import Question
+    from tutor.interview import Session
 
 PHASES = ("confidence", "answering", "grading", "graded", "follow_up", "reference", "finished")
 
@@ -50,13 +54,13 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
         question = self.session.question
         if question is None:
             return f"Interview · {self.session.plan.title} · done"
-        at = f"{self.session.position + 1} of {self.session.of}"
-        return f"Interview · {question.title} · {question.kind} · {self.session.mode} mode · {at}"
+        at = f" {self.session.position + 1} of {self.session.of}" if self.session.of > 1 else ""
+        return f"Interview{at} · {question.title} · {question.kind} · {self.session.mode} mode"
 
     def body(self) -> ComposeResult:
         with Horizontal(id="columns"):
             with Vertical(id="main"):
-                with VerticalScroll(id="question", can_focus=False):
+                with VerticalScroll(id="question", can_focus=True):
                     yield Prose(id="prompt")
                 yield ConfidenceRow(id="confidence")
                 yield Line(id="notice")
@@ -76,6 +80,8 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
         self.say("")
         stage = self.stage
         stage.form.close()
+        if self.beside == "reference":
+            await self.show_beside("history")
         if question is not None:
             await self.query_one("#prompt", Prose).show(question.prompt)
             self.query_one("#question", VerticalScroll).scroll_home(animate=False)
@@ -101,10 +107,12 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
         kind = question.kind if question is not None else "none"
         self.set_class(kind == "checkpoint", "-options")
         self.retitle()
-        self.show_history()
         if question is None:
             self.show_finished()
-        elif kind == "checkpoint":
+            self.refresh_bindings()
+            return
+        self.show_history()
+        if kind == "checkpoint":
             self.show_checkpoint()
         else:
             self.show_open(question)
@@ -125,12 +133,18 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
             stage.panel.show([with_mark(one, entry.marks.get(one.criterion)) for one in grade.criteria])
         follow_up = self.session.follow_up if phase == "follow_up" else None
         if follow_up is not None:
-            stage.query_one("#follow-question", Line).show(follow_up.text)
-        stage.query_one("#advice", Line).show(self.advice(), tone="note")
+            stage.query_one("#follow-question", Line).update(join(("Follow-up: ", "bold"), follow_up.text))
+        stage.panel.advise(self.advice())
         last = self.session.position + 1 == self.session.of
         stage.query_one("#next", Button).label = "Finish (n)" if last else "Next question (n)"
         self.show_counts()
         self.place_focus()
+
+    def key_label(self, key_id: str) -> str:
+        """The footer counts the hints."""
+        if key_id == "hint":
+            return f"hint ({self.session.hints_used} of {self.session.hints_total})"
+        return ""
 
     def show_checkpoint(self) -> None:
         """A multiple-choice question."""
@@ -142,8 +156,11 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
     def show_finished(self) -> None:
         """The end: the transcript is the summary."""
         self.set_class(True, "-beside")
+        self.set_class(False, "-page")
         self.say(self.finished_words(), tone="note")
-        self.query_one("#history").focus()
+        history = self.query_one("#history", Transcript)
+        history.show(self.session.history, summary=summary_content(self.session))
+        history.focus()
 
     def finished_words(self) -> str:
         """Totals over the questions that have a grade."""
@@ -172,3 +189,31 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
             stage.panel.row("result").focus()
         elif phase in ("graded", "reference"):
             stage.query_one("#next", Button).focus(scroll_visible=False)
+            if phase == "reference":
+                outcome, heading = stage.query_one("#outcome"), stage.query_one("#reference-heading")
+                self.call_after_refresh(outcome.scroll_to_widget, heading, top=True, animate=False)
+
+
+def summary_content(session: Session) -> Content:
+    """One row an item: what it was, how it went, how sure one had been."""
+    rows = []
+    for entry in session.entries:
+        if entry.grade is not None:
+            outcome = total_words([entry.effective(criterion) for criterion in CRITERION_IDS])
+        elif entry.choice is not None:
+            outcome = "right" if entry.choice.correct else "not right"
+        elif entry.skipped:
+            outcome = "skipped"
+        elif entry.recall is not None:
+            outcome = "recalled"
+        else:
+            outcome = "not graded yet" if entry.answer is not None else "–"
+        sure = CONFIDENCE.get(entry.confidence or 0, "")
+        rows.append(
+            Content.assemble(
+                f"{entry.position + 1:>2} {pad(one_line(entry.question.title), 22)} {entry.question.kind:<11}",
+                (f"{sure:<14}", "$secondary"),
+                outcome,
+            )
+        )
+    return Content("\n").join(rows)

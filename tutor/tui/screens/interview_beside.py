@@ -12,7 +12,8 @@ from tutor.tui.screens.interview_base import InterviewBase
 from tutor.tui.widgets.ruled_line import RuledLine
 from tutor.tui.widgets.transcript import Transcript
 
-WIDE, VERY_WIDE = 120, 180
+WIDE = 120
+EMPTY_PAGE = "F9 puts the lesson here. After the grade the model answer comes here."
 
 
 class BesidePart(InterviewBase):
@@ -27,8 +28,8 @@ class BesidePart(InterviewBase):
         """The second and third column."""
         yield Vertical(RuledLine("History", "F9 turns the page"), Transcript(id="history"), id="history-column")
         yield Vertical(
-            RuledLine("Lesson", "F9 turns the page", id="page-heading"),
-            VerticalScroll(Prose(id="page-text"), id="page", can_focus=True),
+            RuledLine("Beside", "F9 turns the page", id="page-heading"),
+            VerticalScroll(Prose(EMPTY_PAGE, id="page-text"), id="page", can_focus=True),
             id="page-column",
         )
 

@@ -32,7 +32,7 @@ class MovingPart(InterviewBase):
             case "hint":
                 return phase in ("confidence", "answering") and session.hints_total > 0
             case "reference":
-                return question is not None and phase in ("graded", "follow_up") and session.grade_visible
+                return kind not in ("", "checkpoint") and phase in ("graded", "follow_up") and session.grade_visible
             case "contest" | "self_mark":
                 return has_grade and phase in AFTER_GRADE
             case "undo":
@@ -41,6 +41,8 @@ class MovingPart(InterviewBase):
                 return self.may_simulate()
             case "skip":
                 return phase in ("confidence", "answering", "follow_up")
+            case "beside":
+                return question is not None
             case "next":
                 return session.may_advance and (phase in AFTER_GRADE)
             case _:
@@ -64,12 +66,12 @@ class MovingPart(InterviewBase):
         if entry.grade is not None:
             open_ = [one for one in entry.grade.criteria if one.verdict in ("unsure", "not_graded")]
             if any(one.criterion not in entry.marks for one in open_):
-                parts.append("F7 mark it yourself")
+                parts.append("F7 mark")
             parts.append("F6 contest")
         if self.may_simulate():
             parts.append("F2 simulate")
         if phase != "reference":
-            parts.append("F4 model answer")
+            parts.append("F4 reference")
         return " · ".join(parts)
 
     # --- hints, follow-ups, model answer ------------------------------------------------------------------------

@@ -131,6 +131,7 @@ class WritingPart(InterviewBase):
         if not self.attempt(lambda: self.session.submit(text)):
             return
         self.saved_text = ""
+        self.say("")
         pending = self.session.pending_attempt
         if self.session.mode == "interview" and self.attempt(self.session.advance):
             self.load(stage.answer, "")

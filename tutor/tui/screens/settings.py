@@ -32,7 +32,7 @@ class SettingsScreen(TutorScreen):
                     Content.assemble(
                         (f"{row.key:<{width}}  ", "$accent"),
                         one_line(row.value),
-                        (f"  {one_line(row.source)}", "$text-muted"),
+                        (f"  {one_line(row.source)}", "$secondary"),
                     )
                     for row in rows
                 )

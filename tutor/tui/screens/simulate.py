@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -67,7 +68,7 @@ class SimulateScreen(TutorScreen):
         self.on_locked = on_locked
         self.on_run = on_run
         self.locked = False
-        self.run: CheckedRun | None = None
+        self.result: CheckedRun | None = None
         self.started_s = 0.0
 
     def place(self) -> str:
@@ -172,7 +173,7 @@ class SimulateScreen(TutorScreen):
 
     @on(RunFinished)
     def run_finished(self, message: RunFinished) -> None:
-        self.run = message.run
+        self.result = message.run
         if self.on_run is not None:
             self.on_run(message.run)
         self.query_one("#status", Line).show(
@@ -188,11 +189,11 @@ class SimulateScreen(TutorScreen):
 
     def draw(self) -> None:
         """The table and the timeline, to the width there is."""
-        if self.run is None:
+        if self.result is None:
             return
         width = max(30, self.query_one("#page").size.width - 3)
-        self.query_one("#table", Line).update(table(self.run, width))
-        self.query_one("#timeline", Line).update(timelines(self.run, min(width, 140)))
+        self.query_one("#table", Line).update(table(self.result, width))
+        self.query_one("#timeline", Line).update(timelines(self.result, min(width, 140)))
 
     def on_resize(self, event: object) -> None:
         self.call_after_refresh(self.draw)
@@ -212,14 +213,15 @@ def table(run: CheckedRun, width: int) -> Content:
     """Numbers right-aligned, the unit beside them."""
     label_width = min(max([len(value.label) for value in run.values] + [8]), max(12, width - 46))
     head = f"{'':<{label_width}} {'predicted':>10} {'simulated':>10} {'reference':>10} unit   ratio"
-    rows = [Content.styled(head.rstrip(), "$text-muted")]
+    rows = [Content.styled(head.rstrip(), "$secondary")]
     for value in run.values:
         cells = ["–" if one is None else number(one) for one in (value.predicted, value.simulated, value.reference)]
         ratio = "–" if value.ratio is None else f"{value.ratio:.2f}"
         text = (
             f"{pad(value.label, label_width)} {cells[0]:>10} {cells[1]:>10} {cells[2]:>10} {value.unit:<5} {ratio:>6}"
         )
-        rows.append(Content.assemble(text, (f"  {verdict(value.ratio)}", "$text-muted") if width >= 78 else ""))
+        word = verdict(value.ratio) if cell_len(text) + 11 <= width else ""
+        rows.append(Content.assemble(text, (f"  {word}", "$secondary")))
     return Content("\n").join(rows)
 
 

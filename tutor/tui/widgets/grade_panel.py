@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from rubrics import CRITERION_IDS, CriterionId
-from tutor.tui.safe import Line
+from tutor.tui.safe import Line, join
 from tutor.tui.words import criterion_content, total_words, waiting_content
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ class GradePanel(Vertical):
 
     DEFAULT_CSS = """
     GradePanel { height: auto; }
-    GradePanel #total { padding: 0 2; text-style: bold; }
+    GradePanel #total { padding: 0 2; }
     """
+
+    total = ""
 
     def compose(self) -> ComposeResult:
         for criterion in CRITERION_IDS:
@@ -102,7 +104,12 @@ class GradePanel(Vertical):
         """The whole grade, as it now stands."""
         for grade in grades:
             self.decided(grade)
-        self.query_one("#total", Line).show(total_words([grade.verdict for grade in grades]))
+        self.total = total_words([grade.verdict for grade in grades])
+        self.advise("")
+
+    def advise(self, advice: str) -> None:
+        """What can be done next, on the row of the total."""
+        self.query_one("#total", Line).update(join((self.total, "bold"), (f"   {advice}", "$accent")))
 
     @property
     def chosen(self) -> CriterionId | None:

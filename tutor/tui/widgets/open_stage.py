@@ -24,8 +24,6 @@ class OpenStage(Vertical):
         with VerticalScroll(id="outcome", can_focus=False):
             yield GradePanel()
             yield MarkForm()
-            yield Line(id="advice", classes="-note")
-            yield RuledLine("Follow-up", id="follow-heading")
             yield Line(id="follow-question")
             with HorizontalGroup(id="follow-bar"):
                 yield AnswerEditor(id="follow-answer", placeholder="A sentence or two.")

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Button, OptionList
 from textual.widgets.option_list import Option as Row
 
-from tutor.tui.safe import Line, one_line, plain
+from tutor.tui.safe import Line, indented, one_line, plain
 from tutor.tui.words import SYMBOLS
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class OptionsView(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self.options: tuple[Option, ...] = ()
         self.open = False
+        self.outcome = ""
+        """The chosen option's id once its outcome is shown."""
 
     def compose(self) -> ComposeResult:
         yield OptionList(id="option-list", markup=False)
@@ -51,7 +53,7 @@ class OptionsView(VerticalScroll, can_focus=False):
 
     def ask(self, options: tuple[Option, ...]) -> None:
         """Show the options; none is chosen yet."""
-        self.options, self.open = options, True
+        self.options, self.open, self.outcome = options, True, ""
         rows = self.query_one("#option-list", OptionList)
         rows.clear_options()
         rows.add_options(
@@ -70,13 +72,24 @@ class OptionsView(VerticalScroll, can_focus=False):
         self.query_one("#option-list").display = False
         reasons = self.query_one("#reasons", Line)
         reasons.display = True
+        self.outcome = chosen if visible else ""
         if visible:
-            reasons.update(Content("\n").join(outcome_lines(self.options, chosen)))
+            self.call_after_refresh(self._draw)
         else:
             reasons.show("Your choice is kept; the outcome is shown at the end.")
         following = self.query_one("#option-next", Button)
         following.display = True
         following.focus()
+
+    def _draw(self) -> None:
+        if self.outcome:
+            width = max(20, self.size.width - 3)
+            self.query_one("#reasons", Line).update(
+                Content("\n").join(outcome_lines(self.options, self.outcome, width))
+            )
+
+    def on_resize(self) -> None:
+        self._draw()
 
     @on(OptionList.OptionSelected)
     def selected(self, event: OptionList.OptionSelected) -> None:
@@ -94,7 +107,7 @@ class OptionsView(VerticalScroll, can_focus=False):
             self.post_message(self.Chosen(self.options[index].id))
 
 
-def outcome_lines(options: tuple[Option, ...], chosen: str) -> Iterable[Content]:
+def outcome_lines(options: tuple[Option, ...], chosen: str, width: int) -> Iterable[Content]:
     """A block for each option."""
     picked = next((option for option in options if option.id == chosen), None)
     right = picked is not None and picked.correct
@@ -106,7 +119,7 @@ def outcome_lines(options: tuple[Option, ...], chosen: str) -> Iterable[Content]
         mark = SYMBOLS["met"] if option.correct else SYMBOLS["not_met"]
         yours = "  (your choice)" if option.id == chosen else ""
         yield Content.assemble(
-            (f"{mark} {letter}  ", "$success" if option.correct else "$text-muted"),
+            (f"{mark} {letter}  ", "$success" if option.correct else "$secondary"),
             (one_line(option.text) + yours, "bold" if option.correct or yours else ""),
         )
-        yield plain(f"     {one_line(option.reason)}", "$text-muted")
+        yield plain(indented(option.reason, width, 5), "$secondary")

@@ -21,7 +21,6 @@ class RuledLine(Widget):
     """What this is."""
     right: reactive[str] = reactive("")
     """Its state, such as a word count."""
-    clickable = False
 
     def __init__(self, left: str = "", right: str = "", *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes, markup=False)

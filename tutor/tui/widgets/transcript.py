@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from tutor.tui.safe import Line, one_line, plain
+from tutor.tui.safe import Line, one_line, plain, unmarked
 from tutor.tui.words import CONFIDENCE, SYMBOLS, WORDS, number
 
 if TYPE_CHECKING:
@@ -39,14 +39,18 @@ class Transcript(VerticalScroll, can_focus=True):
     def compose(self) -> Iterable[Line]:
         yield Line(id="transcript-text")
 
-    def on_mount(self) -> None:
-        self.anchor()
-
-    def show(self, entries: Iterable[Entry]) -> None:
-        """Show these entries; an empty history says what would be here."""
+    def show(self, entries: Iterable[Entry], *, summary: Content | None = None) -> None:
+        """Show these entries; an empty history says what would be here. A summary stands first and in sight."""
         blocks = [entry_content(entry) for entry in entries]
+        if summary is not None:
+            blocks.insert(0, summary)
+        at_end = self.max_scroll_y - self.scroll_y <= 1
         text = Content("\n\n").join(blocks) if blocks else Content("What is asked and answered is kept here.")
         self.query_one("#transcript-text", Line).update(text)
+        if summary is not None:
+            self.call_after_refresh(self.scroll_home, animate=False)
+        elif at_end:
+            self.call_after_refresh(self.scroll_end, animate=False)
 
 
 def entry_content(entry: Entry) -> Content:
@@ -55,8 +59,8 @@ def entry_content(entry: Entry) -> Content:
     stamp = local(entry.at)
     if not name:
         text = f"confidence: {CONFIDENCE[entry.payload['level']]}" if entry.kind == "confidence" else entry.text
-        return Content.assemble((f"{stamp}  {one_line(text)}", "$text-muted"))
-    head = Content.assemble((name, "bold $accent" if name == "You" else "bold"), (f"  {stamp}", "$text-muted"))
+        return Content.assemble((f"{stamp}  {one_line(text)}", "$secondary"))
+    head = Content.assemble((name, "bold $accent" if name == "You" else "bold"), (f"  {stamp}", "$secondary"))
     return Content("\n").join([head, body(entry)])
 
 
@@ -66,6 +70,8 @@ def body(entry: Entry) -> Content:
         return grade_lines(entry.payload)
     if entry.kind == "simulation":
         return simulation_lines(entry.payload.get("summary", {}))
+    if entry.kind in ("question", "reference"):
+        return plain(unmarked(entry.text))
     return plain(entry.text)
 
 

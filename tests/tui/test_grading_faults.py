@@ -1,0 +1,114 @@
+"""What the screen does when grading is slow, stopped, breaks off or comes too late."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from question_bank import Question
+from tests.tui.conftest import FULL_ANSWER, OpenTutor, interview_of, paste, start_item, text_of, until
+from tutor.errors import TutorError
+from tutor.grader import Grader
+from tutor.grading import CriterionGrade, Grade
+
+Tell = Callable[[CriterionGrade | str], None]
+
+
+async def hand_in(pilot: object, text: str = FULL_ANSWER) -> None:
+    from textual.pilot import Pilot
+
+    assert isinstance(pilot, Pilot)
+    screen = interview_of(pilot)
+    await pilot.press("2")
+    await until(lambda: screen.focused is screen.stage.answer)
+    await paste(pilot, text)
+    await pilot.press("ctrl+s")
+    await pilot.pause()
+
+
+@pytest.fixture
+def slow_grader(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """A grader that decides the result at once and the rest when the event is set."""
+    release = asyncio.Event()
+    real = Grader.grade
+
+    async def grade(self: Grader, question: Question, answer: str, on_progress: Tell | None = None) -> Grade:
+        assert on_progress is not None
+        on_progress(CriterionGrade(criterion="result", verdict="met", decided_by="code", reason="list[int] [/]"))
+        on_progress("asking the model about reasoning")
+        await release.wait()
+        return await real(self, question, answer, on_progress)
+
+    monkeypatch.setattr(Grader, "grade", grade)
+    return release
+
+
+async def test_verdicts_arrive_one_by_one_with_the_seconds(open_tutor: OpenTutor, slow_grader: asyncio.Event) -> None:
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await hand_in(pilot)
+        await until(lambda: "list[int] [/]" in text_of(pilot))
+        await until(lambda: "asking the model about reasoning, 1 s" in text_of(pilot))
+        assert "Esc cancels and keeps the answer" in text_of(pilot)
+        slow_grader.set()
+        await until(lambda: screen.session.phase == "follow_up")
+
+
+async def test_esc_stops_the_grading_and_gives_the_answer_back(
+    open_tutor: OpenTutor, slow_grader: asyncio.Event
+) -> None:
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await hand_in(pilot)
+        await until(lambda: "asking the model" in text_of(pilot))
+        await pilot.press("escape")
+        await until(lambda: screen.session.phase == "answering")
+        await pilot.pause()
+        assert screen.stage.answer.text == FULL_ANSWER
+        assert screen.focused is screen.stage.answer
+        assert "Grading stopped" in text_of(pilot)
+        slow_grader.set()
+        await pilot.press("f5")
+        await until(lambda: screen.session.phase == "follow_up")
+        assert len(screen.session.state.entries[0].attempts) == 1
+
+
+async def test_a_second_submit_while_grading_changes_nothing(open_tutor: OpenTutor, slow_grader: asyncio.Event) -> None:
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await hand_in(pilot)
+        await pilot.press("ctrl+s", "f5", "ctrl+s")
+        assert len(screen.session.state.entries[0].attempts) == 1
+        slow_grader.set()
+        await until(lambda: screen.session.phase == "follow_up")
+
+
+@pytest.mark.parametrize("fault", [TutorError("The answer is too long [/]."), RuntimeError("a fault in the grader")])
+async def test_a_grader_that_fails_leaves_the_answer_and_says_so(
+    open_tutor: OpenTutor, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    async def grade(self: Grader, question: Question, answer: str, on_progress: Tell | None = None) -> Grade:
+        raise fault
+
+    monkeypatch.setattr(Grader, "grade", grade)
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await hand_in(pilot)
+        await until(lambda: screen.session.phase == "answering")
+        await pilot.pause()
+        assert "Not graded" in text_of(pilot)
+        assert screen.stage.answer.text == FULL_ANSWER
+
+
+async def test_quitting_while_grading_keeps_the_answer_for_next_time(
+    open_tutor: OpenTutor, slow_grader: asyncio.Event
+) -> None:
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await hand_in(pilot)
+        await until(lambda: "asking the model" in text_of(pilot))
+        await pilot.press("ctrl+q")
+    assert screen.session.state.entries[0].attempts[0].text == FULL_ANSWER
+    assert screen.session.phase == "grading"

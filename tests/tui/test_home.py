@@ -1,0 +1,90 @@
+"""Home: what is unfinished, what can be started, and what each key opens."""
+
+from __future__ import annotations
+
+from textual.widgets import OptionList
+
+from tests.tui.conftest import OpenTutor, interview_of, start_item, text_of, until
+from tutor.interview import unfinished
+from tutor.store import Store
+from tutor.tui.app import TutorApp
+from tutor.tui.screens.home import HomeScreen
+from tutor.tui.screens.interview import InterviewScreen
+from tutor.tui.screens.lesson import LessonScreen
+from tutor.tui.screens.model import ModelScreen
+from tutor.tui.screens.settings import SettingsScreen
+
+
+async def test_an_empty_home_teaches_what_would_be_there(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        text = text_of(pilot)
+        assert "nothing unfinished" in text
+        assert "No model" in text
+        assert "i interview" in text
+        assert "c continue" not in text
+
+
+async def test_an_interview_left_with_esc_is_offered_with_its_draft(open_tutor: OpenTutor, store: Store) -> None:
+    async with open_tutor() as pilot:
+        await start_item(pilot)
+        await pilot.press("3", "s", "i", "x")
+        await pilot.press("escape")
+        await until(lambda: isinstance(pilot.app.screen, HomeScreen))
+        await pilot.pause()
+        assert "item 1 of 1, draft of 3 characters" in text_of(pilot)
+        await pilot.press("c")
+        await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
+        assert interview_of(pilot).stage.answer.text == "six"
+        assert len(unfinished(store)) == 1
+
+
+async def test_letters_open_the_places_and_esc_leads_back(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        for key, place in (("l", LessonScreen), ("m", ModelScreen), ("s", SettingsScreen), ("i", InterviewScreen)):
+            await pilot.press(key)
+            await until(lambda place=place: isinstance(pilot.app.screen, place))  # type: ignore[misc]
+            await pilot.pause()
+            await pilot.press("escape")
+            await until(lambda: isinstance(pilot.app.screen, HomeScreen))
+
+
+async def test_enter_opens_the_highlighted_row(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        places = pilot.app.screen.query_one("#places", OptionList)
+        places.focus()
+        places.highlighted = places.get_option_index("item:serving/prefill-decode/completion-time")
+        await pilot.press("enter")
+        await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
+        assert "Completion time" in interview_of(pilot).place()
+
+
+async def test_a_bank_that_cannot_be_read_is_a_line_not_a_crash(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        app = pilot.app
+        assert isinstance(app, TutorApp)
+        app.post_message(TutorApp.DomainFailed("packs/x.yaml: line 3: [/] list[int] is not a title"))
+        await pilot.pause()
+        assert "packs/x.yaml: line 3: [/] list[int]" in text_of(pilot)
+
+
+async def test_help_lists_the_keys_of_the_screen_below(open_tutor: OpenTutor) -> None:
+    async with open_tutor((100, 40)) as pilot:
+        await start_item(pilot)
+        await pilot.press("f1")
+        await pilot.pause()
+        text = text_of(pilot)
+        assert "Hand in the answer" in text
+        assert "Show the next hint" in text
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, InterviewScreen)
+
+
+async def test_the_palette_finds_the_commands_of_the_screen(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        await start_item(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.press(*"hint")
+        await until(lambda: "Show the next hint" in text_of(pilot))
+        await pilot.press("enter")
+        await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
+        await until(lambda: interview_of(pilot).session.hints_used == 1)
