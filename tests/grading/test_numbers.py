@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -118,9 +119,11 @@ def test_offsets_lead_back_into_the_text_as_written() -> None:
 
 _DIGITS = st.sampled_from(["0123456789", "０１２３４５６７８９", "٠١٢٣٤٥٦٧٨٩", "०१२३४५६७८९"])
 _UNITS = {"ms": 1e-3, " ms": 1e-3, " s": 1.0, " seconds": 1.0, " min": 60.0, "\u00a0ms": 1e-3}
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
-_ONES += "sixteen seventeen eighteen nineteen".split()
-_TENS = ["", "", *"twenty thirty forty fifty sixty seventy eighty ninety".split()]
+_ONES: list[str] = re.findall(
+    r"\S+", "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+)
+_ONES += re.findall(r"\S+", "sixteen seventeen eighteen nineteen")
+_TENS: list[str] = ["", "", *re.findall(r"\S+", "twenty thirty forty fifty sixty seventy eighty ninety")]
 
 
 def in_words(n: int) -> str:

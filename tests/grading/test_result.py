@@ -17,8 +17,14 @@ RIGHT = [
     "300 and 1050",
     "TTFT 300 ms, completion 1,050 ms",
     "0.3 s and 1.05 s",
-    "First token: 100+40+160 = 300 ms. 31 tokens leave 30 gaps, so completion is 300 + 30 × 25 = 1,050 ms. If the queue doubles, TTFT becomes 400 ms and completion 1150 ms; ITL stays 25 ms.",
-    "Queue 100 ms, prep 40 ms, prefill 160 ms, so the first token arrives at 300 ms. Then 30 gaps of 25 ms = 750 ms, total 1050 ms.",
+    (
+        "First token: 100+40+160 = 300 ms. 31 tokens leave 30 gaps, so completion is 300 + 30 × 25 = "
+        "1,050 ms. If the queue doubles, TTFT becomes 400 ms and completion 1150 ms; ITL stays 25 ms."
+    ),
+    (
+        "Queue 100 ms, prep 40 ms, prefill 160 ms, so the first token arrives at 300 ms. Then 30 gaps of "
+        "25 ms = 750 ms, total 1050 ms."
+    ),
     "three hundred milliseconds, and one thousand fifty milliseconds for completion",
     "first token and completion: 300 ms and 1050 ms",
     "300 ms for the first token and 1050 ms for completion.",
@@ -28,13 +34,19 @@ RIGHT = [
     "completion is 1050 ms after 300 ms TTFT",
     "It completes at 1.05 s; TTFT is 0.3 s.",
     "300ms/1050ms",
-    "First token at 300 ms. Multiplying by 31 would give 1075 ms, which is wrong; with 30 gaps the last token comes at 1050 ms.",
+    (
+        "First token at 300 ms. Multiplying by 31 would give 1075 ms, which is wrong; with 30 gaps the "
+        "last token comes at 1050 ms."
+    ),
     "$100+40+160=300$ ms and $300+30\\times 25=1050$ ms",
     "TTFT≈300 ms, E2E≈1.05 s",
     "The first token arrives after 100 ms + 40 ms + 160 ms = 300 ms and the last one 750 ms later at 1050 ms",
     "1. First token 300 ms\n2. Last 1050 ms",
     "| metric | value |\n| TTFT | 300 ms |\n| completion | 1,050 ms |",
-    "I got 300 ms to first token and completion takes 1050 ms. With the queue at 200 ms they would be 400 and 1150 ms.",
+    (
+        "I got 300 ms to first token and completion takes 1050 ms. With the queue at 200 ms they would "
+        "be 400 and 1150 ms."
+    ),
     "first token 300 ms, complete 1050 ms, and doubling the queue makes it 400 ms and 1150 ms",
     "My answer: TTFT=.3s, done by 1.05s",
 ]

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from tutor.grading.numbers import Read
 
 _OPERATOR = {
-    "+": "+", "plus": "+", "-": "-", "minus": "-", "less": "-", "*": "*", "×": "*", "·": "*", "x": "*", "times": "*",
-    "\\times": "*", "\\cdot": "*", "multiplied by": "*", "/": "/", "÷": "/", "divided by": "/", "over": "/",
-    "=": "=", "≈": "=", "==": "=", "~=": "=", "=>": "=", "->": "=", "→": "=", "⇒": "=", "equals": "=", "gives": "=",
-    "makes": "=", "is": "=", "which is": "=", "comes to": "=", "adds up to": "=", "sums to": "=", "yields": "=",
-    "totals": "=", "\\approx": "=", "of": "*", "at": "*", "@": "*", "= ~": "=", "=~": "=", "= about": "=", "is about": "=",
+    "+": "+", "plus": "+", "-": "-", "minus": "-", "less": "-", "*": "*", "×": "*", "·": "*", "x": "*",
+    "times": "*", "\\times": "*", "\\cdot": "*", "multiplied by": "*", "/": "/", "÷": "/",
+    "divided by": "/", "over": "/", "=": "=", "≈": "=", "==": "=", "~=": "=", "=>": "=", "->": "=",
+    "→": "=", "⇒": "=", "equals": "=", "gives": "=", "makes": "=", "is": "=", "are": "=",
+    "which is": "=", "comes to": "=", "adds up to": "=", "sums to": "=", "yields": "=", "totals": "=",
+    "\\approx": "=", "of": "*", "at": "*", "@": "*", "= ~": "=", "=~": "=", "= about": "=",
+    "is about": "=",
 }  # fmt: skip
 _OPS = "|".join(re.escape(o) for o in sorted(_OPERATOR, key=len, reverse=True))
 # At most three words of label may stand beside an operator: "100 ms queue + 40 ms preprocessing".
@@ -168,7 +170,9 @@ def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
             link = _BETWEEN.fullmatch(between) if len(between) <= 60 and "\n\n" not in between else None
             if link and link["op"].lower() in {"of", "at", "@"}:
                 # "30 gaps of 25 ms" multiplies; "750 ms later at 1,050 ms" does not
-                link = link if last.dimension == "count" and read.dimension not in {"count", "none"} else None
+                gaps = last.unit.startswith(("gap", "interval"))
+                fits = read.dimension not in {"count", "none"} or (gaps and read.dimension == "none")
+                link = link if last.dimension == "count" and fits else None
             if link and not read.is_range and not last.is_range:
                 links.append(link)
             else:

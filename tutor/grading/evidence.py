@@ -13,20 +13,24 @@ from dataclasses import dataclass
 from question_bank.question import Expected, Quantity, Question
 from rubrics import CriterionId
 from tutor.grading.models import Quote
-from tutor.grading.numbers import Read, read_quantities
-from tutor.grading.roles import Reading, equals, read_answer
 from tutor.grading.result import find_results
+from tutor.grading.roles import Reading, alike, equals, failure_reads, read_answer
 from tutor.grading.text import Sentence, content_words, copied_share, fold, stem
 
 _FUNCTION = frozenset(
-    """a an the of to in on at by for from with and or but so if then than that which this these those it its they
+    re.findall(
+        r"\S+",
+        """a an the of to in on at by for from with and or but so if then than that which this these those it its they
     we i would will is are was were be been has have had does do did not no as because since while when after before
     there you my our their each every both only also more less into until therefore hence i'd we'd i'll we'll it's
-    that's would've didn't doesn't don't isn't won't can't""".split()
+    that's would've didn't doesn't don't isn't won't can't""",
+    )
 )
 _VERBS = frozenset(
     stem(w)
-    for w in """is are was were be has have had does do did can could would will should may might must
+    for w in re.findall(
+        r"\S+",
+        """is are was were be has have had does do did can could would will should may might must
     add adds make makes take takes leave leaves stay stays remain remains rise rises grow grows increase increases
     drop drops fall falls become becomes give gives get gets go goes come comes wait waits run runs measure measures
     record records compare compares log check show shows mean means hold holds keep keeps hurt hurts slow slows
@@ -41,21 +45,27 @@ _VERBS = frozenset(
     lift pile speed send return choose pick stop divide subtract decide tell describe bring end begin repeat rerun
     replay withdraw drop revise write plot fill free hide work stand try capture watch track find amortise amortize
     overlap interleave interrupt preempt compete let build reuse explain favour harm help benefit degrade halve fit
-    answer ask assume fail overtake dominate limit bound""".split()
+    answer ask assume fail overtake dominate limit bound""",
+    )
 )
 _CONNECTIVE = re.compile(
     r"\b(?:because|so|since|therefore|thus|hence|leav(?:es|ing)|which (?:means|gives|makes|leaves)|meaning|as a result|"
-    r"due to|that is why|then|follow(?:s|ed) by|after (?:the|that|which)|before (?:the|it|any)|only (?:after|once|when)|"
+    r"due to|that is why|then|follow(?:s|ed) by|after (?:the|that|which)|before (?:the|it|any)|only (?:after|"
+    r"once|when)|"
     r"add(?:s|ed)? up|in turn|while|each|per|by (?:adding|multiplying))\b|→|=>|⇒",
     re.IGNORECASE,
 )
 _MEASURE = frozenset(
     stem(w)
-    for w in """measure measured measurement record recorded log logs logged trace traced plot histogram percentile
-    p50 p95 p99 timestamp timestamps benchmark rerun repeat sweep observe observed inspect monitor profile instrument
+    for w in re.findall(
+        r"\S+",
+        """measure measured measurement record recorded log logs logged trace traced plot histogram
+"
+    r"    percentile p50 p95 p99 timestamp timestamps benchmark rerun repeat sweep observe observed inspect monitor profile instrument
     track tracked test experiment compare compared capture client-side server-side run replay simulate sample
     collect metric metrics check watch look a/b count telemetry counter span stamp stamped export series readings
-    repeat reading""".split()
+    repeat reading""",
+    )
 )
 _REFUTE = re.compile(
     r"\b(?:wrong|disprov\w+|refut\w+|falsif\w+|reject\w*|contradict\w*|drop (?:my|the|this)|abandon\w*|revis\w+|"
@@ -75,7 +85,9 @@ _EFFECT = re.compile(
     r"\b(?:ris\w+|rose|add(?:s|ed|ing)?|increas\w+|grow\w*|grew|longer|later|slow\w*|delay\w*|stay\w*|same|unchanged|"
     r"unaffected|constant|flat|hurt\w*|wors\w+|miss\w*|exceed\w*|block\w*|higher|lower|drop\w*|decreas\w*|stall\w*|"
     r"starv\w+|shift\w*|up by|remain\w*|not (?:move|change)|does ?n[o']t (?:move|change)|degrad\w+|suffer\w*|jump\w*|"
-    r"fail\w*|spik\w+|climb\w*|shrink\w*|lag\w*|wait\w*|becomes?|goes (?:up|from|to)|push\w+|more)\b",
+    r"fail\w*|spik\w+|climb\w*|shrink\w*|lag\w*|waits?|goes (?:up|down|from|to)|go (?:up|down)|push\w+|sooner|earlier|"
+    r"better|los(?:e|es|ing)|gains?|violat\w*|break\w*|broke|pays?|benefit\w*|helps?|harm\w*|hides?|misjudg\w*|"
+    r"mix\w*|fall\w*|moves?|assum\w*)\b",
     re.IGNORECASE,
 )
 _STEADY = re.compile(
@@ -106,7 +118,11 @@ def says_something(sentence: str, has_sum: bool = False) -> bool:
     """Whether a line is a statement rather than a heading or a list of words."""
     if has_sum:
         return True
-    words = [w.lower() for w in re.findall(r"[A-Za-z']+", fold(sentence).text)]
+    folded = fold(sentence).text
+    pieces = sorted(len(p.split()) for p in folded.split(","))
+    if len(pieces) >= 5 and pieces[len(pieces) // 2] <= 2:
+        return False
+    words = [w.lower() for w in re.findall(r"[A-Za-z']+", folded)]
     if len(words) < 4:
         return False
     function = sum(w in _FUNCTION for w in words)
@@ -140,22 +156,13 @@ class _Line:
     sizes: int
 
 
-def _alike(read: Read, told: Read) -> bool:
-    bare = "none" in {read.dimension, told.dimension}
-    if not bare and read.dimension != told.dimension:
-        return False
-    a, b = (read.value, told.value) if bare else (read.canonical, told.canonical)
-    return abs(a - b) <= 0.005 * abs(b)
-
-
 def _sizes(question: Question, reading: Reading) -> frozenset[int]:
     """Indexes of the numbers that tell the failure's size: those its key points name and the result does not."""
-    guide = question.criteria["failure"]
-    told = [r for t in (guide.statement, *guide.key_points) for r in read_quantities(t)]
+    told = failure_reads(question)
     known: tuple[Quantity | Expected, ...] = (*question.givens, *question.expected)
     found = set()
     for index, use in enumerate(reading.uses):
-        if use.role == "step" or not any(_alike(use.read, t) for t in told):
+        if use.role == "step" or not any(alike(use.read, t) for t in told):
             continue
         if use.role in {"delta", "supposed"} or not any(equals(use.read, q) for q in known):
             found.add(index)
@@ -230,8 +237,14 @@ def _overlaps(question: Question, lines: list[_Line], criterion: CriterionId) ->
 
 def _measures(
     question: Question, reading: Reading, lines: list[_Line], criterion: CriterionId
-) -> tuple[dict[str, float], list[float]]:
-    """The criterion's measures over all lines, and each line's own weight for choosing a quote."""
+) -> tuple[dict[str, float], list[tuple[float, _Line]]]:
+    """The criterion's measures over all lines, and the lines with their weight for choosing a quote."""
+    if criterion == "failure":
+        # A step of the derivation is no failure case, though it shares its words.
+        lines = [
+            line for line in lines
+            if line.sizes or (_EFFECT.search(line.sentence.text) and not line.derived and not line.sums)
+        ]  # fmt: skip
     reference, focus, own = _overlaps(question, lines, criterion)
     features = {"reference": reference, "focus": focus}
     texts = [line.sentence.text for line in lines]
@@ -243,16 +256,18 @@ def _measures(
         wanted, sums = len(question.derived), sum(line.sums for line in lines)
         found = len({d for line in lines for d in line.derived})
         links = [len(_CONNECTIVE.findall(t)) for t in texts]
-        features["steps"] = min(1.0, sums / 3) * 0.6 + (found / wanted if wanted else min(1.0, sums / 3)) * 0.4
         # Reasons count where they connect the matter, not where they explain a check.
         features["connective"] = min(1.0, sum(c for n, c in enumerate(links) if not refute[n] and own[n] > 0.2) / 3)
+        # Where nothing is calculated, a step is a reason that connects parts of the mechanism.
+        mechanism = features["connective"] * min(1.0, focus)
+        features["steps"] = min(1.0, sums / 3) * 0.6 + found / wanted * 0.4 if wanted else mechanism
         findings, _ = find_results(question, reading)
         features["slip"] = float(any(f.slip is not None for f in findings))
         weight = [
             line.sums * 0.6 + len(line.derived) * 0.6 + links[n] * 0.2 + own[n] - refute[n]
             for n, line in enumerate(lines)
         ]
-        return features, weight
+        return features, list(zip(weight, lines, strict=True))
     if criterion == "failure":
         effect = [len({m.lower() for m in _EFFECT.findall(t)}) for t in texts]
         # What would refute the answer is no failure case.
@@ -263,34 +278,36 @@ def _measures(
         features["contrast"] = float(any(effect[n] and any(steady[n : n + 2]) and near[n] for n in case))
         features["size"] = min(1.0, sum(lines[n].sizes for n in case) / 2)
         weight = [effect[n] * 0.3 + lines[n].sizes * 0.8 + own[n] - refute[n] - 0.5 * measure[n] for n in here]
-        return features, weight
+        return features, list(zip(weight, lines, strict=True))
     if criterion == "verification":
         features["measure"] = float(any(measure))
         features["refute"] = float(any(refute))
         features["together"] = float(any(refute[n] and any(measure[max(0, n - 1) : n + 2]) for n in here))
         weight = [1.2 * refute[n] + 0.6 * measure[n] + 0.5 * own[n] for n in here]
-        return features, weight
-    return features, own
+        return features, list(zip(weight, lines, strict=True))
+    return features, list(zip(own, lines, strict=True))
 
 
-def _note(criterion: CriterionId, features: dict[str, float]) -> str:
+def _note(question: Question, criterion: CriterionId, features: dict[str, float]) -> str:
     if criterion == "reasoning":
-        if features["steps"] >= 0.4:
+        if features["slip"]:
+            return "shows steps, but they rest on the slip that made the result wrong"
+        if question.derived and features["steps"] >= 0.3:
             return "shows steps that work out"
-        return "connects statements with reasons" if features["connective"] >= 0.3 else "shows no step or mechanism"
+        return "gives reasons" if features["connective"] >= 0.3 else "shows no step or mechanism"
     if criterion == "failure":
         if features["effect"] and features["contrast"]:
             return "states an effect and what stays as it was"
+        if features["size"]:
+            return "gives the size of the effect"
         return "states an effect" if features["effect"] else "states no effect of the failure"
     if criterion == "verification":
         if features["together"]:
             return "names a measurement and an outcome that would refute"
-        if features["measure"]:
-            return "names a measurement but no outcome that would refute"
-        return "names no measurement"
-    return (
-        "covers part of the expected conclusion" if features["reference"] > 0.2 else "covers little of the conclusion"
-    )
+        if features["refute"]:
+            return "names an outcome that would refute, but hardly how it is measured"
+        return "names a measurement but no outcome that would refute" if features["measure"] else "names no measurement"
+    return "draws the expected conclusion" if features["reference"] > 0.2 else "covers little of the conclusion"
 
 
 def find_evidence(
@@ -301,10 +318,10 @@ def find_evidence(
     lines = _lines(question, reading, rubric_words)
     if not lines:
         return Evidence(criterion, dict.fromkeys(FEATURES[criterion], 0.0), None, "says nothing about it in a sentence")
-    features, weight = _measures(question, reading, lines, criterion)
-    best = max(range(len(lines)), key=lambda n: weight[n])
-    quote = _quote(reading, lines[best].sentence) if weight[best] > 0 else None
-    return Evidence(criterion, features, quote, _note(criterion, features))
+    features, weighed = _measures(question, reading, lines, criterion)
+    weight, best = max(weighed, key=lambda pair: pair[0], default=(0.0, lines[0]))
+    quote = _quote(reading, best.sentence) if weight > 0 else None
+    return Evidence(criterion, features, quote, _note(question, criterion, features))
 
 
 def quote_stands(quote: Quote, answer: str) -> bool:

@@ -97,9 +97,14 @@ def _decide(
             reason=f"{model} is too small to grade; the answer {evidence.note}.",
         )  # fmt: skip
     verdict = combiner.verdict(p_met)
+    reason = f"The answer {evidence.note}."
+    if verdict != "met" and combiner.probability(criterion, evidence.features, 0.0) > 0.5:
+        reason = f"The answer {evidence.note}, but the model doubts that it makes the point asked for."
+    elif verdict == "unsure":
+        reason = f"The answer {evidence.note}; that is too close to call."
     return CriterionGrade(
         criterion=criterion, verdict=verdict, decided_by="model", p_met=round(p_met, 4),
-        quote=quote if verdict != "not_met" else None, reason=f"The answer {evidence.note}.",
+        quote=quote if verdict != "not_met" else None, reason=reason,
     )  # fmt: skip
 
 

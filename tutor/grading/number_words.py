@@ -7,12 +7,16 @@ import re
 _ONES = {
     w: float(i)
     for i, w in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
+        re.findall(
+            r"\S+",
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen",
+        )
     )
 }
 _TENS = {
-    w: float(10 * (i + 2)) for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())
+    w: float(10 * (i + 2))
+    for i, w in enumerate(re.findall(r"\S+", "twenty thirty forty fifty sixty seventy eighty ninety"))
 } | {"fourty": 40.0}
 _SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _FRACTIONS = {"half": 0.5, "quarter": 0.25, "third": 1 / 3, "quarters": 0.25, "thirds": 1 / 3}

@@ -157,7 +157,7 @@ def _spelt(text: str, taken: list[tuple[int, int]]) -> list[Read]:
                 value * unit.factor,
                 factor=unit.factor,
                 spelt=True,
-            )  # fmt: skip
+            )
         )
     return reads
 
@@ -219,9 +219,8 @@ def read_folded(folded: Folded) -> tuple[Read, ...]:
     text = folded.text
     reads: list[Read] = []
     for match in _NUMBER.finditer(text):
-        if re.match(r"[A-Za-z_]", text[match.end() :]) and read_unit(text, match.end()) is None:
-            if not re.match(r"[xX]\s?[\d(]", text[match.end() :]):
-                continue  # 31st, 2nd, 4bit
+        if re.match(r"(?![xX]\s?[\d(])[A-Za-z_]", text[match.end() :]) and read_unit(text, match.end()) is None:
+            continue  # 31st, 2nd, 4bit
         if re.match(r"\)?\s*[.)]\s+[A-Za-z]", text[match.end() :]) and re.search(
             r"(?:^|\n)\s*\(?$", text[: match.start()]
         ):
@@ -242,7 +241,7 @@ def read_folded(folded: Folded) -> tuple[Read, ...]:
                 bool(_APPROX.search(text[:start])),
                 alternative=other,
                 factor=unit.factor,
-            )  # fmt: skip
+            )
         )
     reads += _spelt(text, [(r.start, r.end) for r in reads])
     reads.sort(key=lambda r: r.start)

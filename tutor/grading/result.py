@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from question_bank.question import Expected, Question, Slip
@@ -125,7 +126,7 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
         equals(r, expected, expected.rel_tolerance) or _other_separator(r, expected, text) == "right" for r in reads
     ]
     last = reads[-1]
-    for first, second in zip(reads, reads[1:], strict=False):
+    for first, second in pairwise(reads):
         differs = not math.isclose(first.canonical, second.canonical, rel_tol=max(expected.rel_tolerance, 1e-6))
         if differs and _OR.match(text[first.end : second.start]):
             return Finding(expected, "hedged", last, stated=reads)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from question_bank.question import Expected, Quantity, Question
 from tutor.grading.chains import Chain, read_chains
-from tutor.grading.numbers import Read, read_folded
+from tutor.grading.numbers import Read, read_folded, read_quantities
 from tutor.grading.text import Folded, Sentence, fold, sentences
 from tutor.grading.units import Unit, unit_named
 
@@ -40,13 +40,16 @@ _REJECT_AFTER = re.compile(
 )
 _SUPPOSE = re.compile(
     r"\b(?:if|suppose|supposing|assuming|were|would|could|doubl\w*|twice|becomes?|rises?|rose|climbs?|grows?|jumps?|"
-    r"goes (?:up )?to|moves? (?:from|to)|go (?:up )?to|increas\w+|with (?:the|a|that|twice)|shifts?|in that case|instead|mistake|mistaken\w*|"
-    r"wrong\w*|slip|trap|people|someone)\b|→|->|\b2\s?[x×]",
+    r"goes (?:up )?to|moves? (?:from|to)|go (?:up )?to|increas\w+|with (?:the|a|that|twice)|shifts?|in that case|"
+    r"instead|mistake|mistaken\w*|"
+    r"wrong\w*|slip|trap|people|someone)\b|→|->|\b2\s?[x×]|[x×]\s?2\b",
     re.IGNORECASE,
 )
 _SUPPOSE_AFTER = re.compile(r"^[^,;.]{0,12}\b(?:if|when|once|with (?:a|the|double\w*|twice))\b", re.IGNORECASE)
 _DELTA_BEFORE = re.compile(
-    r"(?:\b(?:adds?|added|adding|(?<!done )(?<!ready )(?<!out )(?<!complete )(?<!finished )(?<!there )by|extra|additional|another|plus|increase of|delay of|saves?|costs? an?|difference of|"
+    r"(?:\b(?:adds?|added|adding|"
+    r"(?<!done )(?<!ready )(?<!out )(?<!complete )(?<!finished )(?<!there )by|extra|additional|another|plus|"
+    r"increase of|delay of|saves?|costs? an?|difference of|"
     r"gains?|loses?|up)\s+(?:about |exactly |an? |the |same |extra |further )*[≈~]?\+?\s*|(?<![\d)])\s\+\s?)$",
     re.IGNORECASE,
 )
@@ -211,6 +214,37 @@ def _pair(reads: list[Read], cues: list[_Cue], text: str) -> dict[Read, tuple[_C
     return pairs
 
 
+def alike(read: Read, told: Read) -> bool:
+    """Whether two numbers as written are the same value; a bare one takes the other's unit."""
+    bare = "none" in {read.dimension, told.dimension}
+    if not bare and read.dimension != told.dimension:
+        return False
+    a, b = (read.value, told.value) if bare else (read.canonical, told.canonical)
+    return math.isclose(a, b, rel_tol=0.005, abs_tol=1e-12)
+
+
+def failure_reads(question: Question) -> tuple[Read, ...]:
+    """The numbers by which the question's failure case is told."""
+    guide = question.criteria.get("failure")
+    texts = (guide.statement, *guide.key_points) if guide else ()
+    return tuple(r for t in texts for r in read_quantities(t))
+
+
+def _failure_values(question: Question) -> list[Read]:
+    """Values that hold only in the failure case, so that stating them there contradicts nothing."""
+    ordinary: list[Quantity | Expected] = [*question.givens, *question.derived, *question.expected]
+    for slip in question.slips:
+        expected = question.expected_named(slip.expected)
+        if expected is not None:
+            ordinary.append(expected.model_copy(update={"value": slip.value, "unit": slip.unit}))
+    return [r for r in failure_reads(question) if not any(equals(r, q, 0.005) for q in ordinary)]
+
+
+def _offered(text: str, read: Read) -> bool:
+    """Whether a number stands beside an "or": one of several on offer."""
+    return bool(re.search(r"\bor\W+(?:\w+\W+)?$", text[: read.start]) or re.match(r"\W*or\b", text[read.end :]))
+
+
 def read_answer(question: Question, answer: str) -> Reading:
     """Reads every number of the answer and says what it is for."""
     folded = fold(answer)
@@ -253,6 +287,7 @@ def read_answer(question: Question, answer: str) -> Reading:
             and any(fits(r, e) for e in question.expected)
         ]  # fmt: skip
         pairs |= _pair(inside, [c for c in cues if sentence.start <= c.start < sentence.end], text)
+    after_failure = _failure_values(question)
     uses = []
     for index, read in enumerate(reads):
         cue, tight = pairs.get(read, (None, False))
@@ -265,6 +300,8 @@ def read_answer(question: Question, answer: str) -> Reading:
                 role = "given" if known else "step"
             elif known and not asked and not wanted:
                 role = "given"
+            elif not wanted and any(alike(read, v) for v in after_failure) and not _offered(text, read):
+                role = "supposed"
         target = cue.name if cue is not None and cue.asked else None
         uses.append(Use(read, role, target, tight and target is not None, in_chain.get(index)))
     return Reading(folded, parts, reads, chains, tuple(uses))

@@ -129,13 +129,16 @@ def sentences(folded: str) -> tuple[Sentence, ...]:
 
 
 _STOP = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below between both
+    re.findall(
+        r"\S+",
+        """a about above after again all also am an and any are as at be because been before being below between both
     but by can could did do does doing don done down during each few for from further get gets got had has have
     having he her here hers him his how i if in into is it its itself just like ll make makes may me might more
     most must my no nor not now of off on once one only or other our out over own per re same say see she should
     so some such than that the their them then there these they thing this those through to too under until up us
     ve very was we were what when where which while who whom why will with would you your yes ok okay please well
-    really""".split()
+    really""",
+    )
 )
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
