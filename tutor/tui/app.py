@@ -161,7 +161,7 @@ class TutorApp(App[int]):
         await self.close_model()
 
         def said(text: str) -> None:
-            name = text.removeprefix("Loading ").rstrip(".") if text.startswith("Loading ") else ""
+            name = short_model(text.removeprefix("Loading ").rstrip(".")) if text.startswith("Loading ") else ""
             self.post_message(self.ModelMoved(ModelState("loading" if name else "looking", name, "", monotonic())))
 
         choice = await self._choose_model(self.settings, said)

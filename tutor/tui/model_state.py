@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
@@ -49,7 +50,11 @@ class ModelState:
         return "looking for a model…"
 
 
-def short_model(name: str, limit: int = 32) -> str:
-    """A model's name without folders and file endings, for a title bar."""
-    short = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].removesuffix(".gguf")
+_TAIL = re.compile(r"[-_.](instruct|chat|it|gguf|awq|gptq|fp8|i?q\d\w*)(?=$|[-_.])", re.IGNORECASE)
+
+
+def short_model(name: str, limit: int = 24) -> str:
+    """A model's name without folders, quantisation and endings, for a title bar: Qwen2.5-Coder-1.5B."""
+    short = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    short = _TAIL.sub("", short) or short
     return short if len(short) <= limit else short[: limit - 1] + "…"

@@ -10,7 +10,7 @@ import re
 import textwrap
 
 from textual.content import Content
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from tutor.text import sanitize
 
@@ -72,14 +72,3 @@ class Line(Static):
         self.update(plain(text) if isinstance(text, str) else text)
         self.set_class(tone == "problem", "-problem")
         self.set_class(tone == "note", "-note")
-
-
-class Prose(Markdown):
-    """Markdown of a question, a lesson or a model answer; links are not opened by a click."""
-
-    def __init__(self, text: str = "", *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(sanitize(text) or None, id=id, classes=classes, open_links=False)
-
-    async def show(self, text: str) -> None:
-        """Replace the text."""
-        await self.update(sanitize(text))

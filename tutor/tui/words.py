@@ -53,7 +53,8 @@ def criterion_content(grade: CriterionGrade, width: int) -> Content:
 
 def waiting_content(criterion: str, seconds: int, what: str) -> Content:
     """A criterion that is not decided yet."""
-    return Content.assemble((f"… {criterion:<13}", "bold"), (f"{what}, {seconds} s", "$secondary"))
+    state = f"{what}, {seconds} s" if seconds or what != "waiting" else what
+    return Content.assemble((f"… {criterion:<13}", "bold"), (state, "$secondary"))
 
 
 def total_words(verdicts: list[Verdict]) -> str:

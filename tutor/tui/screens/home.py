@@ -107,7 +107,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             )
             rows.append(self._row("Continue" if not rows else "", text, f"continue:{summary.interview_id}"))
         if not rows:
-            text = "nothing unfinished; an interview you leave waits here with its draft"
+            text = "nothing unfinished; an interview you leave waits here"
             rows.append(Option(Content.assemble((f" {'Continue':<{LABEL_WIDTH}}{text}", "$secondary")), disabled=True))
         return rows[:5]
 

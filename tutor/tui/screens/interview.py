@@ -14,7 +14,8 @@ from textual.widgets import Button
 from rubrics import CRITERION_IDS
 from tutor.tui.bindings import bindings
 from tutor.tui.grading import with_mark
-from tutor.tui.safe import Line, Prose, join, one_line
+from tutor.tui.prose import Prose
+from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.interview_beside import BesidePart
 from tutor.tui.screens.interview_grading import GradingPart
 from tutor.tui.screens.interview_marks import MarkingPart
@@ -126,7 +127,10 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
             row.ask()
         else:
             row.show_level(entry.confidence)
-        stage.answer.read_only = phase not in ("confidence", "answering")
+        handed_in = phase not in ("confidence", "answering")
+        if handed_in and not stage.answer.read_only:
+            stage.answer.move_cursor((0, 0))
+        stage.answer.read_only = handed_in
         grade = entry.grade
         self.set_class(grade is not None or phase == "grading", "-has-grade")
         if grade is not None:
@@ -192,6 +196,13 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
             if phase == "reference":
                 outcome, heading = stage.query_one("#outcome"), stage.query_one("#reference-heading")
                 self.call_after_refresh(outcome.scroll_to_widget, heading, top=True, animate=False)
+        if self.has_class("-short") or self.has_class("-narrow"):
+            self.call_after_refresh(self.show_focused)
+
+    def show_focused(self) -> None:
+        """On a terminal that is too small, scroll to where the keys go."""
+        if self.focused is not None:
+            self.focused.scroll_visible(animate=False)
 
 
 def summary_content(session: Session) -> Content:

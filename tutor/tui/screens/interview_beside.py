@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 
-from tutor.tui.safe import Prose
+from tutor.tui.prose import Prose
 from tutor.tui.screens.interview_base import InterviewBase
 from tutor.tui.widgets.ruled_line import RuledLine
 from tutor.tui.widgets.transcript import Transcript

@@ -6,7 +6,7 @@ from textual import on
 from textual.widgets import Button
 
 from tutor.tui.checking import CheckedRun, stated_values
-from tutor.tui.safe import Prose
+from tutor.tui.prose import Prose
 from tutor.tui.screens.interview_base import InterviewBase
 from tutor.tui.widgets.options_view import OptionsView
 

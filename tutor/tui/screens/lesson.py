@@ -14,7 +14,8 @@ from textual.widgets.option_list import Option
 
 from tutor.interview.reading import last_section, lesson_opened, section_read
 from tutor.tui.bindings import bindings
-from tutor.tui.safe import Prose, one_line
+from tutor.tui.prose import Prose
+from tutor.tui.safe import one_line
 from tutor.tui.screens.base import TutorScreen
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from textual.app import ComposeResult
 from textual.containers import HorizontalGroup, Vertical, VerticalScroll
 from textual.widgets import Button
 
-from tutor.tui.safe import Line, Prose
+from tutor.tui.prose import Prose
+from tutor.tui.safe import Line
 from tutor.tui.widgets.answer_editor import AnswerEditor
 from tutor.tui.widgets.grade_panel import GradePanel
 from tutor.tui.widgets.mark_form import MarkForm

@@ -11,9 +11,9 @@ class SizeNotice(Line):
     """Hidden by the style sheet unless the screen is narrow or short."""
 
     DEFAULT_CSS = """
-    SizeNotice { display: none; dock: top; height: 1; padding: 0 1; color: $warning; text-wrap: nowrap; }
+    SizeNotice { display: none; height: 1; padding: 0 1; color: $warning; text-wrap: nowrap; }
     """
 
     def measure(self, width: int, height: int) -> None:
         """Say the terminal's size against the size needed."""
-        self.show(f"{width}x{height}; {WIDTH}x{HEIGHT} shows it all. Scroll: PgUp PgDn")
+        self.show(f"{width}x{height}, made for {WIDTH}x{HEIGHT}; it all scrolls")
