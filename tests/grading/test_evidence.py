@@ -74,6 +74,24 @@ def test_lists_and_headings_carry_no_evidence(
     assert evidence.quote is None or strongest < 0.5
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "If the measurement disproves the answer then the answer is wrong and I would reject it.",
+        "I would measure it and if it were different I would be wrong.",
+        "It is as expected. If it is not as expected then it is wrong, and I would check the log.",
+        "The reasoning is shown because it follows, therefore it is correct, since the steps are clear.",
+        "I have identified the failure case and named a verification that could disprove the answer.",
+    ],
+)
+@pytest.mark.parametrize("criterion", ["reasoning", "failure", "verification"])
+def test_talk_that_fits_every_question_earns_nothing_whatever_the_model_says(
+    completion_question: Question, criterion: CriterionId, answer: str
+) -> None:
+    evidence = find_evidence(completion_question, answer, criterion)
+    assert evidence.quote is None or load_combiner().probability(criterion, evidence.features, 1.0) < 0.5
+
+
 def test_the_pasted_question_carries_none(completion_question: Question) -> None:
     assert find_evidence(completion_question, completion_question.prompt, "failure").quote is None
 

@@ -50,9 +50,9 @@ _VERBS = frozenset(
 )
 _CONNECTIVE = re.compile(
     r"\b(?:because|so|since|therefore|thus|hence|leav(?:es|ing)|which (?:means|gives|makes|leaves)|meaning|as a result|"
-    r"due to|that is why|then|follow(?:s|ed) by|after (?:the|that|which)|before (?:the|it|any)|only (?:after|"
-    r"once|when)|"
-    r"add(?:s|ed)? up|in turn|while|each|per|by (?:adding|multiplying))\b|→|=>|⇒",
+    r"due to|that is why|then|follow(?:s|ed) by|after (?:the|that|which)|before (?:the|it|any)|in turn|while|each|"
+    r"only (?:after|once|when)|"
+    r"add(?:s|ed)? up|per|by (?:adding|multiplying))\b|→|=>|⇒",
     re.IGNORECASE,
 )
 _MEASURE = frozenset(
@@ -60,11 +60,19 @@ _MEASURE = frozenset(
     for w in re.findall(
         r"\S+",
         """measure measured measurement record recorded log logs logged trace traced plot histogram
-"
-    r"    percentile p50 p95 p99 timestamp timestamps benchmark rerun repeat sweep observe observed inspect monitor profile instrument
-    track tracked test experiment compare compared capture client-side server-side run replay simulate sample
-    collect metric metrics check watch look a/b count telemetry counter span stamp stamped export series readings
-    repeat reading""",
+    percentile p50 p95 p99 timestamp timestamps benchmark rerun repeat sweep observe observed inspect monitor
+    profile instrument track tracked test experiment compare compared capture client-side server-side run replay
+    simulate sample collect metric metrics check watch look a/b count telemetry counter span stamp stamped
+    export series readings repeat reading""",
+    )
+)
+_TALK = frozenset(
+    stem(w)
+    for w in re.findall(
+        r"\S+",
+        """answer explanation claim wrong right prove show shown judgement judgment view make made take back give good
+        different same change find found know say tell first second part result outcome case apart separately true
+        false disprove refute reject drop revise hold measurement expect expected""",
     )
 )
 _REFUTE = re.compile(
@@ -137,6 +145,13 @@ def reference_words(question: Question, criterion: CriterionId) -> frozenset[str
     return (
         frozenset(w for t in (guide.statement, *guide.key_points, guide.met_example) for w in content_words(t)) - asked
     )
+
+
+def _things(question: Question) -> frozenset[str]:
+    """What can be measured here: the matter's words, less those in which any check is told."""
+    guide = question.criteria["verification"]
+    told = frozenset(w for t in (question.prompt, guide.statement, *guide.key_points) for w in content_words(t))
+    return told - _MEASURE - _TALK
 
 
 def matter_words(question: Question) -> frozenset[str]:
@@ -272,7 +287,9 @@ def _measures(
         effect = [len({m.lower() for m in _EFFECT.findall(t)}) for t in texts]
         # What would refute the answer is no failure case.
         case = [n for n in here if not refute[n]]
-        near = [own[n] > 0.2 for n in here]
+        # Saying the question's own case again is no effect: a size or a word of the reference must be there.
+        new = reference_words(question, "failure")
+        near = [own[n] > 0.2 and bool(lines[n].sizes or lines[n].words & new) for n in here]
         steady = [bool(_STEADY.search(t)) for t in texts]
         features["effect"] = max((min(1.0, effect[n] / 2) for n in case if near[n]), default=0.0)
         features["contrast"] = float(any(effect[n] and any(steady[n : n + 2]) and near[n] for n in case))
@@ -280,6 +297,12 @@ def _measures(
         weight = [effect[n] * 0.3 + lines[n].sizes * 0.8 + own[n] - refute[n] - 0.5 * measure[n] for n in here]
         return features, list(zip(weight, lines, strict=True))
     if criterion == "verification":
+        # Measuring and refuting count where they are about something: "if the measurement disproves it,
+        # it is wrong" fits every question.
+        things = [line.words & _things(question) for line in lines]
+        around = [frozenset().union(*things[max(0, n - 1) : n + 2]) for n in here]
+        measure = [measure[n] and bool(around[n]) for n in here]
+        refute = [refute[n] and bool(around[n]) for n in here]
         features["measure"] = float(any(measure))
         features["refute"] = float(any(refute))
         features["together"] = float(any(refute[n] and any(measure[max(0, n - 1) : n + 2]) for n in here))

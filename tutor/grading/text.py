@@ -152,7 +152,9 @@ def stem(word: str) -> str:
             break
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
         word = word[:-1]
-    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+    if len(word) > 4 and word.endswith("e"):
+        return word[:-1]
+    return word[:-1] + "y" if len(word) > 3 and word.endswith("i") else word
 
 
 def content_words(text: str) -> tuple[str, ...]:
