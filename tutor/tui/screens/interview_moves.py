@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import on
 from textual.widgets import Button
 
-from tutor.tui.checking import CheckedRun, stated_values
+from tutor.checking import CheckedRun, stated_values
 from tutor.tui.prose import Prose
 from tutor.tui.screens.interview_base import InterviewBase
 from tutor.tui.widgets.options_view import OptionsView
@@ -33,8 +33,11 @@ class MovingPart(InterviewBase):
                 return phase in ("confidence", "answering") and session.hints_total > 0
             case "reference":
                 return kind not in ("", "checkpoint") and phase in ("graded", "follow_up") and session.grade_visible
-            case "contest" | "self_mark":
+            case "contest":
                 return has_grade and phase in AFTER_GRADE
+            case "self_mark":
+                grade = session.entry().grade if has_grade else None
+                return grade is not None and grade.unsure_count + grade.not_graded_count > 0
             case "undo":
                 return has_grade and bool(session.entry().marks)
             case "simulate":
@@ -100,6 +103,7 @@ class MovingPart(InterviewBase):
     async def action_reference(self) -> None:
         """F4."""
         if self.attempt(self.session.show_reference):
+            self.say("")
             self.show_state()
             await self.show_reference_text()
 

@@ -17,8 +17,8 @@ from textual.message import Message
 from textual.widgets import Button, Input
 
 from sim import ScenarioError
+from tutor.checking import CheckedRun, run_checks
 from tutor.tui.bindings import bindings
-from tutor.tui.checking import CheckedRun, run_checks
 from tutor.tui.safe import Line, one_line
 from tutor.tui.screens.base import TutorScreen
 from tutor.tui.widgets.ruled_line import RuledLine
