@@ -120,6 +120,8 @@ class Evidence:
     features: dict[str, float]
     quote: Quote | None
     note: str
+    silent: bool = False
+    """The answer has no sentence at all that says something, so there is nothing that could have been missed."""
 
 
 def says_something(sentence: str, has_sum: bool = False) -> bool:
@@ -340,7 +342,13 @@ def find_evidence(
     reading = read_answer(question, answer)
     lines = _lines(question, reading, rubric_words)
     if not lines:
-        return Evidence(criterion, dict.fromkeys(FEATURES[criterion], 0.0), None, "says nothing about it in a sentence")
+        return Evidence(
+            criterion,
+            dict.fromkeys(FEATURES[criterion], 0.0),
+            None,
+            "says nothing about it in a sentence",
+            silent=True,
+        )
     features, weighed = _measures(question, reading, lines, criterion)
     weight, best = max(weighed, key=lambda pair: pair[0], default=(0.0, lines[0]))
     quote = _quote(reading, best.sentence) if weight > 0 else None

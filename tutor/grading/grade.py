@@ -195,8 +195,9 @@ async def _grade_rest(
     combiner = load_combiner()
     open_ = []
     for criterion, evidence in found.items():
-        if evidence.quote is None:
-            # Nothing to quote: no verdict could stand, so no model is asked.
+        if evidence.quote is None and (asking is not None or evidence.silent):
+            # Nothing to quote: no "met" could stand, so no model is asked. Without a model that finding alone
+            # refuses nothing unless the answer has no sentence: code may have missed a way of saying it.
             settle(_decide(combiner, evidence, answer, 0.0, True, ""))
         elif asking is None:
             settle(_not_graded(evidence, "no model"))
