@@ -88,3 +88,26 @@ async def test_the_palette_finds_the_commands_of_the_screen(open_tutor: OpenTuto
         await pilot.press("enter")
         await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
         await until(lambda: interview_of(pilot).session.hints_used == 1)
+
+
+async def test_an_interview_in_which_nothing_was_said_is_not_offered(open_tutor: OpenTutor, store: Store) -> None:
+    async with open_tutor() as pilot:
+        await start_item(pilot)
+        await pilot.press("escape")
+        await until(lambda: isinstance(pilot.app.screen, HomeScreen))
+        assert unfinished(store) == []
+
+
+async def test_an_unfinished_interview_can_be_ended_from_home(open_tutor: OpenTutor, store: Store) -> None:
+    async with open_tutor() as pilot:
+        await start_item(pilot)
+        await pilot.press("3", "escape")
+        await until(lambda: isinstance(pilot.app.screen, HomeScreen))
+        await pilot.pause()
+        places = pilot.app.screen.query_one("#places", OptionList)
+        places.highlighted = 0
+        await until(lambda: "x end it" in text_of(pilot))
+        await pilot.press("x")
+        await pilot.pause()
+        assert unfinished(store) == []
+        assert "nothing unfinished" in text_of(pilot)

@@ -55,7 +55,7 @@ async def test_a_resize_storm_changes_nothing_but_the_layout(open_tutor: OpenTut
     async with open_tutor() as pilot:
         screen = await start_item(pilot)
         await pilot.press("2", *"kept")
-        for _ in range(60):
+        for _ in range(25):
             await pilot.resize_terminal(draw.randint(1, 220), draw.randint(1, 60))
         await pilot.resize_terminal(80, 24)
         await pilot.pause()

@@ -287,6 +287,17 @@ class TutorApp(App[int]):
             return
         self.push_screen(InterviewScreen(session))
 
+    def end_interview(self, interview_id: str) -> None:
+        """Close an unfinished interview; what was answered in it stays."""
+        from tutor.interview.session import Session
+
+        assert self.store is not None
+        assert self.bank is not None
+        try:
+            Session.resume(self.store, self.bank, interview_id, self.clock).finish()
+        except (TutorError, ValueError) as error:
+            self.say_problem(str(error))
+
     def open_lesson(self, lesson_id: str) -> None:
         """Read, from where one stopped."""
         from tutor.tui.screens.lesson import LessonScreen

@@ -48,6 +48,7 @@ KEYS: Final = (
     Key("back", "escape", "back", "back", "Go back one place; what you wrote is kept.", "Program", display="Esc"),
     Key("continue", "c", "continue_interview", "continue", "Take up the unfinished interview.", "Home"),
     Key("interview", "i", "start_interview", "interview", "Start an interview on the chosen lesson.", "Home"),
+    Key("end", "x", "end_interview", "end it", "End the chosen unfinished interview; what was answered stays.", "Home"),
     Key("lesson", "l", "read_lesson", "lesson", "Read the chosen lesson.", "Home"),
     Key("model", "m", "app.open_model_screen", "model", "See which model grades, and get a better one.", "Home"),
     Key("settings", "s", "app.open_settings", "settings", "See every setting and where it comes from.", "Home"),

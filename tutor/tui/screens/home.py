@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tutor.errors import TutorError
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, one_line
 from tutor.tui.screens.base import TutorScreen
@@ -36,7 +37,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         "numbers in the simulator. Everything is kept as you type."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "continue", "interview", "lesson", "model", "settings", "quit-home"
+        "continue", "end", "interview", "lesson", "model", "settings", "quit-home"
     ) + list(Screen.BINDINGS)
 
     def body(self) -> ComposeResult:
@@ -67,7 +68,11 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             return
         places = self.query_one("#places", OptionList)
         kept = self._highlighted_id()
-        options = [*self._unfinished(), *self._starts(), *self._items(), *self._program()]
+        try:
+            options = [*self._unfinished(), *self._starts(), *self._items(), *self._program()]
+        except TutorError as error:
+            self.query_one("#notice", Line).show(str(error), tone="problem")
+            return
         places.clear_options()
         places.add_options(options)
         wanted = next((n for n, option in enumerate(options) if kept and option.id == kept), None)
@@ -162,6 +167,8 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             return True if self.tutor.bank is not None else None
         if action == "continue_interview":
             return self._first_unfinished() is not None
+        if action == "end_interview":
+            return (self._highlighted_id() or "").startswith("continue:")
         return True
 
     @on(OptionList.OptionSelected, "#places")
@@ -189,6 +196,18 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         )
         if interview_id:
             self._continue(interview_id)
+
+    def action_end_interview(self) -> None:
+        """The highlighted unfinished interview is not offered again."""
+        what, _, which = (self._highlighted_id() or "").partition(":")
+        if what == "continue":
+            self.tutor.end_interview(which)
+            self.show_domain()
+
+    @on(OptionList.OptionHighlighted, "#places")
+    def row_changed(self) -> None:
+        """Some keys belong to some rows only."""
+        self.refresh_bindings()
 
     def action_start_interview(self) -> None:
         """On the highlighted lesson, else the first one."""

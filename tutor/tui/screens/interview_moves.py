@@ -186,4 +186,8 @@ class MovingPart(InterviewBase):
         elif self.session.phase == "grading" and self.session.question is not None:
             self.stop_grading()
         else:
+            self.keep()
+            untouched = len(self.session.history) == 1 and not self.session.draft
+            if untouched and self.session.question is not None:
+                self.attempt(self.session.finish)  # nothing was said in it, so there is nothing to continue
             super().action_back()

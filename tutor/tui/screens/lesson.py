@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -12,6 +13,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tutor.errors import TutorError
 from tutor.interview.reading import last_section, lesson_opened, section_read
 from tutor.tui.bindings import bindings
 from tutor.tui.prose import Prose
@@ -59,7 +61,8 @@ class LessonScreen(TutorScreen):
         stopped_at = last_section(self.tutor.store, self.lesson.id)
         ids = [section.id for section in self.lesson.sections]
         start = ids.index(stopped_at) if stopped_at in ids else 0
-        lesson_opened(self.tutor.store, self.lesson.id, self.tutor.clock())
+        with suppress(TutorError):
+            lesson_opened(self.tutor.store, self.lesson.id, self.tutor.clock())
         self.query_one("#page").focus()
         await self.show_page(start)
 
@@ -77,7 +80,8 @@ class LessonScreen(TutorScreen):
         assert self.tutor.store is not None
         if self.index < len(self.lesson.sections):
             section = self.lesson.sections[self.index]
-            section_read(self.tutor.store, self.lesson.id, section.id, self.tutor.clock())
+            with suppress(TutorError):  # a place that cannot be remembered must not keep anyone from reading
+                section_read(self.tutor.store, self.lesson.id, section.id, self.tutor.clock())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "section":
