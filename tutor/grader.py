@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from question_bank import Bank, build_question
@@ -40,6 +41,15 @@ class Grader:
                 self.model.endpoint, data_dir=self._settings.data_dir, known=self.model.capabilities
             )
         return self._capabilities
+
+    async def warm(self, question: Question) -> None:
+        """Compute what all calls about this question share while the candidate still writes; never raises for it."""
+        from tutor.grading.judge import warm
+        from tutor.llm.errors import LlmError
+
+        if self.model is not None and question.criteria:
+            with suppress(LlmError):
+                await warm(self.model.endpoint, question, self._settings.model.deadlines)
 
     async def grade(self, question: Question, answer: str, on_progress: Progress | None = None) -> Grade:
         """One answer's grade; trouble with the model becomes "not graded" with its reason.

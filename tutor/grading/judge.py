@@ -41,6 +41,7 @@ VERDICT_SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 PROMPT_HASH = hashlib.sha256("\x00".join((SYSTEM, BODY, TAIL)).encode()).hexdigest()
+SHIPPED_ANCHORS = Path(__file__).with_name("anchors.json")
 _LOGIT_LIMIT = 12.0
 _CHARS_PER_TOKEN = 3.0
 _PLAIN_LOGIT = 1.5
@@ -64,27 +65,21 @@ class JudgeError(Exception):
 class AnchorCache:
     """Logits by hash of model and messages: an item's example answers, and answers already judged.
 
-    Kept in memory, and in a JSON file where a path is given; a damaged file is started anew.
+    Kept in memory, and in a JSON file where a path is given; a damaged file is started anew. The example answers
+    of the built-in items come along for the built-in model (`benchmarks.anchors` makes that file), since scoring
+    them takes a CPU half a minute an item; after any change of a text their hash differs and they are scored anew.
     """
 
     LIMIT = 5000
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._logits: dict[str, float] = {}
-        if path is not None:
-            try:
-                loaded = json.loads(path.read_text("utf-8"))
-            except (OSError, ValueError):
-                loaded = {}
-            if isinstance(loaded, dict):
-                self._logits = {
-                    k: float(v) for k, v in loaded.items() if isinstance(v, int | float) and math.isfinite(v)
-                }
+        self._shipped = _logits_in(SHIPPED_ANCHORS)
+        self._logits = _logits_in(path) if path is not None else {}
 
     def get(self, key: str) -> float | None:
         """The logit kept under a key."""
-        return self._logits.get(key)
+        return self._logits.get(key, self._shipped.get(key))
 
     def put(self, key: str, logit: float) -> None:
         """Keeps a logit; the oldest go when there are more than LIMIT."""
@@ -104,6 +99,16 @@ class AnchorCache:
             os.replace(name, self._path)
         except OSError:
             return
+
+
+def _logits_in(path: Path) -> dict[str, float]:
+    try:
+        loaded = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(loaded, dict):
+        return {}
+    return {k: float(v) for k, v in loaded.items() if isinstance(v, int | float) and math.isfinite(v)}
 
 
 def messages(question: Question, answer: str, statement: str) -> tuple[Message, ...]:
@@ -165,6 +170,14 @@ def _read(completion: Completion, constrained: bool) -> float | None:
         if found is not None:
             return found
     return _from_words(completion.text)
+
+
+async def warm(endpoint: Endpoint, question: Question, deadlines: Deadlines) -> None:
+    """Lets the server compute the part of the prompt that all calls about this question share, ahead of the answer.
+
+    Raises LlmError when the model cannot be asked; nothing depends on it having worked.
+    """
+    await complete(endpoint, Request(messages=messages(question, "", ""), max_tokens=1), deadlines)
 
 
 async def judge(

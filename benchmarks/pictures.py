@@ -1,0 +1,97 @@
+"""The pictures in the documentation, made from the real program with whatever model it finds.
+
+    python -m benchmarks.pictures [FOLDER]
+
+Drives the program without a terminal at 80x24, 120x40 and 200x50: Home, the lesson, an answer that is graded, and
+the simulator's check; writes one SVG each. An own, empty data directory is used; the model's folder is the usual one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from question_bank import load_bank
+from tutor.interview import Session, single_item_plan
+from tutor.settings import load_settings
+from tutor.store import open_store
+from tutor.tui.app import TutorApp, utc_now
+
+SIZES = ((80, 24), (120, 40), (200, 50))
+EXERCISE = "serving/prefill-decode/completion-time"
+ANSWER = (
+    "TTFT is queue + preprocessing + prefill: 100 + 40 + 160 = 300 ms. 31 tokens leave 30 gaps, "
+    "so the last token comes at 300 + 30*25 = 1050 ms. If the queue doubles both move by 100 ms and the gaps stay "
+    "at 25 ms. I would check the dashboard."
+)
+TIME_LIMIT_S = 300.0
+
+
+async def until(pilot: Pilot[int], done: object) -> None:
+    """Wait for a condition of the program; stops with a word when it does not come about."""
+    assert callable(done)
+    deadline = asyncio.get_running_loop().time() + TIME_LIMIT_S
+    while not done():
+        if asyncio.get_running_loop().time() > deadline:
+            raise SystemExit("the program did not get there in time; a slow model?")
+        await pilot.pause(0.1)
+
+
+async def session_at(size: tuple[int, int], folder: Path) -> None:
+    """Walk through the program at one size and save what is seen."""
+    settings = load_settings()
+    with tempfile.TemporaryDirectory() as scratch, open_store(Path(scratch) / "tutor.db") as store:
+        bank = load_bank()
+        # Seed 0 has the lesson's own numbers.
+        Session.start(store, bank, single_item_plan(EXERCISE, 0, title="Completion time"), utc_now)
+        app = TutorApp(settings, store, bank)
+
+        def save(name: str) -> None:
+            path = folder / f"{name}-{size[0]}x{size[1]}.svg"
+            path.write_text(app.export_screenshot(title="Tutor"), encoding="utf-8")
+            print(path)
+
+        async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
+            await until(pilot, lambda: app.model.settled)
+            await pilot.pause(0.5)
+            save("home")
+            await pilot.press("l")
+            await pilot.pause(1.0)
+            save("lesson")
+            await pilot.press("escape")
+            await pilot.press("c")
+            await pilot.pause(1.0)
+            await pilot.press("3")
+            await pilot.pause(0.3)
+            await pilot.press(*[{" ": "space"}.get(char, char) for char in "x"], "backspace")
+            editor = app.screen.query("AnswerEditor").first()
+            editor.load_text(ANSWER)  # type: ignore[attr-defined]
+            await pilot.pause(0.8)
+            save("answer")
+            await pilot.press("ctrl+s")
+            await until(pilot, lambda: any(event.kind == "attempt.graded" for event in store.events()))
+            await pilot.pause(1.0)
+            save("graded")
+            await pilot.press("f2")
+            await pilot.pause(1.0)
+            save("simulate")
+            await pilot.press("ctrl+s")
+            await pilot.pause(2.0)
+            save("simulated")
+
+
+def main(folder: Path) -> None:
+    """All sizes, one after the other."""
+    os.environ.pop("NO_COLOR", None)
+    folder.mkdir(parents=True, exist_ok=True)
+    for size in SIZES:
+        asyncio.run(session_at(size, folder))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs" / "pictures")
