@@ -1,6 +1,6 @@
-"""`python -m sim`: run a scenario or list the built-in ones.
+"""`python -m sim`: run a scenario, list the built-in ones, or compare the engine with recorded steps.
 
-Exit codes: 0 done, 2 the scenario or the command line cannot be used.
+Exit codes: 0 done, 1 a recorded step differs, 2 the file or the command line cannot be used.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sim import conformance
 from sim.errors import ScenarioError
 from sim.loading import builtin_names, builtin_scenario, load_scenario, scenarios_dir
 from sim.report import render_text
@@ -25,6 +26,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", metavar="FILE", help="a YAML file, or a name that `list` shows")
     run.add_argument("--json", action="store_true", help="print the whole result as JSON")
     commands.add_parser("list", help="list the built-in scenarios")
+    conformance.add_arguments(
+        commands.add_parser("conformance", help="compare the vLLM scheduler with a file of recorded steps")
+    )
     return parser
 
 
@@ -50,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name in names:
                 sys.stdout.write(f"{name:<{column}}  {_opening(scenarios_dir() / f'{name}.yaml')}\n")
             return 0
+        if options.command == "conformance":
+            return conformance.run_command(options)
         result = simulate(_find(options.file))
     except ScenarioError as error:
         sys.stderr.write(f"{error}\n")

@@ -290,26 +290,35 @@ def _as_json(outcomes: Sequence[Outcome], engine: Engine) -> dict[str, object]:
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sim.conformance", description="Compare the scheduler with recorded steps of vLLM."
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give a command line the arguments that `run_command` reads."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a JSON file with a list `cases`")
     parser.add_argument("--json", action="store_true", help="print the outcomes as JSON")
     parser.add_argument("--engine", choices=["0.33", "0.11"], default="0.33", help="the vLLM version to follow")
-    options = parser.parse_args(arguments)
-    try:
-        outcomes = run_file(options.file, options.engine)
-    except ScenarioError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Print how the cases went and return the exit code, 0 or 1. Raises ScenarioError for a bad file."""
+    outcomes = run_file(options.file, options.engine)
     if options.json:
         json.dump(_as_json(outcomes, options.engine), sys.stdout)
         sys.stdout.write("\n")
     else:
         sys.stdout.write(_report(outcomes))
     return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sim.conformance", description="Compare the scheduler with recorded steps of vLLM."
+    )
+    add_arguments(parser)
+    try:
+        return run_command(parser.parse_args(arguments))
+    except ScenarioError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
 
 
 if __name__ == "__main__":

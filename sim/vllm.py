@@ -181,9 +181,10 @@ class Scheduler:
         throttled = self._executed % self._interval != 0 and not self._backlog
         defer = throttled and any(not request.prefilling for request in self.running)
         self._plan_running(plan, cap, defer)
-        if not plan.preempted and not defer:
-            self._plan_waiting(plan, cap)
-            self._backlog = bool(self.waiting)
+        if not plan.preempted:
+            self._plan_waiting(plan, cap, defer)
+            if not defer:
+                self._backlog = bool(self.waiting)
         for request_id, tokens in plan.scheduled.items():
             request = self.requests[request_id]
             request.computed += tokens
@@ -269,12 +270,15 @@ class Scheduler:
             self._budget -= tokens
             index += 1
 
-    def _plan_waiting(self, plan: StepPlan, cap: int) -> None:
+    def _plan_waiting(self, plan: StepPlan, cap: int, defer: bool) -> None:
         skipped: list[EngineRequest] = []
         while self.waiting and self._budget > 0 and len(self.running) < self.config.max_num_seqs:
             request = self.waiting[0]
             hits = self._find(request.tokens) if not request.computed else []
             computed = request.computed or len(hits) * self.config.block_size
+            # With one token left, an admission costs no more than a decode.
+            if defer and computed < request.total - 1:
+                break
             tokens = _capped(request.total - computed, cap)
             if tokens > self._budget and not self.config.enable_chunked_prefill:
                 if not self._old:

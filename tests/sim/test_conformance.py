@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sim.__main__ import main as sim_main
 from sim.conformance import main, run_file
 from sim.vllm import Engine
 
@@ -160,3 +161,10 @@ def test_unreadable_text_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert said in capsys.readouterr().err
     assert main([str(tmp_path / "none.json")]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_the_package_has_it_as_a_command_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sim_main(["conformance", str(edited(tmp_path, only=2))]) == 0
+    assert capsys.readouterr().out.endswith("2 passed, 0 failed\n")
+    assert sim_main(["conformance", str(edited(tmp_path, wrong_tokens))]) == 1
+    assert sim_main(["conformance", str(tmp_path / "none.json")]) == 2

@@ -67,6 +67,17 @@ def test_cadence_goes_on_releasing_while_the_last_release_left_a_backlog() -> No
     assert step(scheduler) == {"a": 1, "b": 1, "c": 1, "d": 10}
 
 
+def test_cadence_lets_a_prompt_in_that_the_cache_holds_but_for_one_token() -> None:
+    scheduler = engine(prefill_schedule_interval=3, enable_prefix_caching=True)
+    scheduler.add(EngineRequest("a", TokenStream([("p", 40)], 16), max_tokens=9))
+    step(scheduler)
+    scheduler.add(EngineRequest("b", TokenStream([("p", 33)], 16), max_tokens=9))
+    scheduler.add(EngineRequest("c", TokenStream([("p", 34)], 16), max_tokens=9))
+    assert step(scheduler) == {"a": 1, "b": 1}
+    assert step(scheduler) == {"a": 1, "b": 1}
+    assert step(scheduler) == {"a": 1, "b": 1, "c": 2}
+
+
 def test_cadence_is_not_in_the_old_engine() -> None:
     scheduler = engine("0.11", prefill_schedule_interval=3)
     ask(scheduler, "a", 10, 20)
