@@ -109,17 +109,16 @@ def load_cases(bank: Bank) -> list[Case]:
     return cases
 
 
-def held_out(cases: Sequence[Case], criterion: CriterionId) -> list[Pair]:
-    """(P(met), label) of every answer, by evidence alone and coefficients fitted on the other items' answers."""
+def refitted(cases: Sequence[Case], criterion: CriterionId, hold_out: bool) -> list[Pair]:
+    """(P(met), label) of every answer by evidence and fresh coefficients, fitted on all or on the other items."""
     rows = [Row(c.row.item_id, c.evidence[criterion].features, None, c.label(criterion)) for c in cases]
-    pairs = []
-    for item in sorted({row.item for row in rows}):
-        weights = fit([row for row in rows if row.item != item], criterion, with_model=False)
-        for case, row in zip(cases, rows, strict=True):
-            if row.item == item:
-                quoted = case.evidence[criterion].quote is not None
-                pairs.append((probability(weights, row) if quoted else 0.0, row.met))
-    return pairs
+    items = sorted({row.item for row in rows})
+    if hold_out:
+        weights = {i: fit([row for row in rows if row.item != i], criterion, with_model=False) for i in items}
+    else:
+        weights = dict.fromkeys(items, fit(rows, criterion, with_model=False))
+    quoted = [c.evidence[criterion].quote is not None for c in cases]
+    return [(probability(weights[r.item], r) if q else 0.0, r.met) for q, r in zip(quoted, rows, strict=True)]
 
 
 def agreement(pairs: Sequence[Pair]) -> str:
@@ -132,15 +131,17 @@ def agreement(pairs: Sequence[Pair]) -> str:
 
 def print_without_model(cases: Sequence[Case]) -> None:
     """The columns that need no model."""
-    numeric = [c for c in cases if c.question.expected]
-    code = [(float(grade_result(c.question, c.row.answer).verdict == "met"), c.label("result")) for c in numeric]
-    print(f"{f'{len(cases)} answers; accuracy, kappa':<34}{'code':<14}{'evidence alone':<18}item held out of the fit")
-    print(f"{f'result, a number asked ({len(numeric)})':<34}{agreement(code)}")
+    asked = [c for c in cases if c.question.expected]
+    code = [(float(grade_result(c.question, c.row.answer).verdict == "met"), c.label("result")) for c in asked]
+    head = f"{len(cases)} answers; accuracy, kappa"
+    print(f"{head:<34}{'code':<14}{'evidence alone':<18}{'item held out of the fit':<28}fitted anew on all")
+    print(f"{f'result, a number asked ({len(code)})':<34}{agreement(code)}")
     for criterion in CRITERIA:
         open_ = [c for c in cases if criterion in c.evidence]
-        name = "result, none asked" if criterion == "result" else criterion
+        name = f"{'result, none asked' if criterion == 'result' else criterion} ({len(open_)})"
         alone = agreement([(c.alone(criterion), c.label(criterion)) for c in open_])
-        print(f"{f'{name} ({len(open_)})':<34}{'':<14}{alone:<18}{agreement(held_out(open_, criterion))}", flush=True)
+        held, anew = (agreement(refitted(open_, criterion, hold_out)) for hold_out in (True, False))
+        print(f"{name:<34}{'':<14}{alone:<18}{held:<28}{anew}", flush=True)
 
 
 @asynccontextmanager
@@ -167,11 +168,10 @@ def cost(grades: Sequence[Grade]) -> str:
     if not grades:
         return "-"
     used = [g.provenance for g in grades]
-    seconds = [p.seconds for p in used]
     evaluated = statistics.fmean(p.prompt_tokens - p.cached_tokens for p in used)
     cached = statistics.fmean(p.cached_tokens for p in used)
     return (
-        f"{statistics.fmean(seconds):.1f} s ({min(seconds):.1f} to {max(seconds):.1f}), "
+        f"{statistics.fmean(p.seconds for p in used):.1f} s, "
         f"{evaluated:.0f} prompt tokens evaluated, {cached:.0f} cached"
     )
 
@@ -182,9 +182,8 @@ async def print_with_model(cases: Sequence[Case], grader: Grader) -> None:
     for number, case in enumerate(cases, 1):
         grade = await grader.grade(case.question, case.row.answer)
         grades.append(grade)
-        verdicts = " ".join(
-            f"{c.verdict}{'' if (c.verdict == 'met') == case.label(c.criterion) else '!'}" for c in grade.criteria
-        )
+        marks = {c: "" if (grade.criterion(c).verdict == "met") == case.label(c) else "!" for c in CRITERIA}
+        verdicts = " ".join(f"{c.verdict}{marks[c.criterion]}" for c in grade.criteria)
         print(f"{number:>3}/{len(cases)} {case.row.id} {verdicts} | {cost([grade])}", flush=True)
     print("accuracy, kappa at one half; those not graded are left out")
     print(f"{'':<34}{'with the model':<18}{'evidence alone':<18}unsure, with the model without them")
@@ -207,8 +206,9 @@ async def print_with_model(cases: Sequence[Case], grader: Grader) -> None:
             f"{len(pairs) - len(sure)} unsure, {agreement(sure)}; {missing} not graded"
         )
     # The first answer of an item that reaches the model also pays for the item's anchors.
-    anchoring = set({c.row.item_id: n for n, c in reversed([*enumerate(cases)])}.values())
-    print(f"an answer: {cost([g for n, g in enumerate(grades) if n not in anchoring and g.provenance.prompt_tokens])}")
+    asked = [n for n, grade in enumerate(grades) if grade.provenance.prompt_tokens]
+    anchoring = set({cases[n].row.item_id: n for n in reversed(asked)}.values())
+    print(f"an answer: {cost([grades[n] for n in asked if n not in anchoring])}")
     print(f"an item's first answer, with its anchors: {cost([grades[n] for n in sorted(anchoring)])}")
 
 
@@ -231,8 +231,7 @@ async def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--model", action="store_true", help="grade the labelled answers with a model too")
     parser.add_argument("--five", action="store_true", help="grade five acceptance answers with a model")
     asked = parser.parse_args(arguments)
-    bank = load_bank()
-    cases = load_cases(bank)
+    cases = load_cases(bank := load_bank())
     if asked.model or not asked.five:
         print_without_model(cases)
     if asked.model or asked.five:
