@@ -1,4 +1,4 @@
-"""Bookkeeping around the scheduler: speculative decoding counts and the logged prefix hit rate."""
+"""Bookkeeping around the scheduler: speculative decoding, the logged prefix hit rate, the cache's capacity."""
 
 from __future__ import annotations
 
@@ -85,3 +85,13 @@ def window_rate(observations: Sequence[Lookups], requests: int) -> float:
     for item in observations:
         window.observe(item)
     return window.rate
+
+
+def kv_block_bytes(block_size: int, kv_heads: int, k_dim: int, v_dim: int, dtype_bytes: float) -> float:
+    """Bytes of one block of one layer: a key and a value for each head and each of its `block_size` tokens."""
+    return block_size * kv_heads * (k_dim + v_dim) * dtype_bytes
+
+
+def max_concurrency(blocks: int, block_size: int, context_tokens: int) -> float:
+    """How many requests of `context_tokens` the cache holds at once, in whole blocks for each."""
+    return blocks / -(-context_tokens // block_size)

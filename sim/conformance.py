@@ -14,7 +14,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sim.accounting import Lookups, Verification, count_speculation, window_rate
+from sim.accounting import (
+    Lookups,
+    Verification,
+    count_speculation,
+    kv_block_bytes,
+    max_concurrency,
+    window_rate,
+)
 from sim.casefile import Case, CaseRequest, Step, Table, Unreadable, load_cases
 from sim.errors import ScenarioError
 from sim.kv import TokenStream
@@ -26,13 +33,15 @@ class Difference:
     """Where a case first left the record."""
 
     step: int | None
-    """The case's step or the table's row, from 1; None for the state at the end."""
+    """The case's step, from 1; None for its state at the end, and in a table."""
     field: str
     expected: object
     got: object
+    row: int | None = None
+    """The table's row, from 1."""
 
     def __str__(self) -> str:
-        place = "at the end" if self.step is None else f"step {self.step}"
+        place = f"row {self.row}" if self.row else f"step {self.step}" if self.step else "at the end"
         return f"{place}: {self.field}: expected {_short(self.expected)}, got {_short(self.got)}"
 
 
@@ -113,7 +122,7 @@ class _Replay:
         state |= self._completed(finished)
         for name, value in expected.items():
             if name == "prefix_hit_tokens_if_arriving_now":
-                got: object = [self._probe(probe) for probe in value]
+                got: object = self._probes(step.step, value)
             elif name not in state:
                 raise _Unknown(f"this engine has no value for {name} (step {step.step})")
             else:
@@ -131,10 +140,18 @@ class _Replay:
             "free_blocks_after_step": self._scheduler.pool.free,
         }
 
-    def _probe(self, probe: Mapping[str, Any]) -> dict[str, Any]:
-        segments = [(label, tokens) for label, tokens in probe["prompt"]]
-        stream = TokenStream(segments, self._case.config.block_size, probe.get("cache_salt"))
-        return {**probe, "hit_tokens": self._scheduler.hit_tokens(stream)}
+    def _probes(self, step: int, probes: Any) -> list[dict[str, Any]]:
+        block_size = self._case.config.block_size
+        try:
+            streams = [
+                TokenStream([(str(label), int(tokens)) for label, tokens in probe["prompt"]], block_size, salt)
+                for probe in probes
+                for salt in [probe.get("cache_salt")]
+            ]
+        except (TypeError, KeyError, ValueError, AttributeError):
+            raise _Unknown(f"the probes of step {step} are not lists of prompts of label and length") from None
+        hits = map(self._scheduler.hit_tokens, streams)
+        return [{**probe, "hit_tokens": hit} for probe, hit in zip(probes, hits, strict=True)]
 
     def _end(self) -> Difference | None:
         for name, expected in self._case.final.items():
@@ -191,12 +208,12 @@ _UNORDERED = {"preempted", "requests_sampling_a_token"}
 
 def _same(name: str, expected: object, got: object) -> bool:
     if isinstance(expected, list) and isinstance(got, list) and name in _UNORDERED:
-        return sorted(expected) == sorted(got)
+        return sorted(map(str, expected)) == sorted(map(str, got))
     if name == "accepted_per_position" and isinstance(expected, list) and isinstance(got, list):
         # A position that no draft reached may be written as zero or left out.
         length = max(len(expected), len(got))
         return expected + [0] * (length - len(expected)) == got + [0] * (length - len(got))
-    if isinstance(expected, float) and isinstance(got, float):
+    if isinstance(expected, int | float) and isinstance(got, float):
         return math.isclose(expected, got, rel_tol=1e-9, abs_tol=1e-9)
     if name == "scheduled_tokens" and isinstance(expected, dict) and isinstance(got, dict):
         return list(expected.items()) == list(got.items())
@@ -211,7 +228,7 @@ def _run_table(table: Table) -> Difference | None:
         inputs, calculate = kind
         try:
             results = calculate(row)
-        except (TypeError, KeyError, AttributeError):
+        except (TypeError, KeyError, AttributeError, ZeroDivisionError):
             raise _Unknown(f"row {number} is not of the shape of its kind of table") from None
         for name, expected in row.items():
             if name in inputs:
@@ -219,7 +236,7 @@ def _run_table(table: Table) -> Difference | None:
             if name not in results:
                 raise _Unknown(f"row {number}: this engine has no value for {name}")
             if not _same(name, expected, results[name]):
-                return Difference(number, name, expected, results[name])
+                return Difference(None, name, expected, results[name], row=number)
     return None
 
 
@@ -259,9 +276,21 @@ def _hit_rate(row: Mapping[str, Any]) -> dict[str, object]:
     return {"hit_rate": window_rate(observations, row["window_requests"])}
 
 
+def _block_bytes(row: Mapping[str, Any]) -> dict[str, object]:
+    return {"bytes_per_block_per_layer": kv_block_bytes(**{name: row[name] for name in _BLOCK_SHAPE})}
+
+
+def _concurrency(row: Mapping[str, Any]) -> dict[str, object]:
+    return {"max_concurrency": max_concurrency(row["usable_kv_blocks"], row["block_size"], row["max_model_len"])}
+
+
+_BLOCK_SHAPE = frozenset({"block_size", "kv_heads", "k_dim", "v_dim", "dtype_bytes"})
+
 _TABLES: tuple[tuple[frozenset[str], Callable[[Mapping[str, Any]], dict[str, object]]], ...] = (
     (frozenset({"drafts", "emitted"}), _speculation),
     (frozenset({"window_requests", "observations"}), _hit_rate),
+    (_BLOCK_SHAPE, _block_bytes),
+    (frozenset({"usable_kv_blocks", "block_size", "max_model_len"}), _concurrency),
 )
 
 

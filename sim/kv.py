@@ -92,16 +92,15 @@ class BlockPool:
 
     total: int
     unhashed_first: bool = True
-    _free: OrderedDict[int, Block] = field(init=False)
+    _free: OrderedDict[int, Block] = field(init=False, default_factory=OrderedDict)
+    _used: int = field(init=False, default=0)
+    """Blocks ever taken. The others stand before all of `_free`, and come into being when taken."""
     _index: dict[BlockKey, OrderedDict[int, Block]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._free = OrderedDict((i, Block(i)) for i in range(self.total))
 
     @property
     def free(self) -> int:
         """Blocks nobody holds, with or without reusable content."""
-        return len(self._free)
+        return len(self._free) + self.total - self._used
 
     @property
     def usage(self) -> float:
@@ -134,8 +133,12 @@ class BlockPool:
             raise ValueError(f"{count} blocks asked for, {self.free} free")
         taken = []
         for _ in range(count):
-            _, block = self._free.popitem(last=False)
-            self._forget(block)
+            if self._used < self.total:
+                block = Block(self._used)
+                self._used += 1
+            else:
+                _, block = self._free.popitem(last=False)
+                self._forget(block)
             block.holders = 1
             taken.append(block)
         return taken

@@ -96,6 +96,12 @@ def test_the_state_at_the_end_counts(tmp_path: Path, capsys: pytest.CaptureFixtu
             lambda d: d["cases"][0]["steps"][0]["expected"].update(temperature=70),
             "this engine has no value for temperature (step 1)",
         ),
+        (
+            lambda d: d["cases"][0]["steps"][0]["expected"].update(prefix_hit_tokens_if_arriving_now=[{"p": 1}]),
+            "the probes of step 1 are not lists of prompts",
+        ),
+        (lambda d: d["cases"][0]["steps"][0]["expected"].update(preempted=[1, "a"]), "step 1: preempted: expected"),
+        (lambda d: d["cases"][0]["steps"][1].update(events_before={"arrive": ["r0"]}), "'r0' is there already"),
         (lambda d: d["cases"][-1]["rows"][0].update(surprise=1), "row 1: this engine has no value for surprise"),
         (lambda d: d["cases"][-1].update(rows=[{"a": 1}]), "row 1 is of no kind of table this engine knows"),
         (lambda d: d["cases"][-1]["rows"][0].update(observations=5), "row 1 is not of the shape of its kind of table"),
@@ -168,3 +174,18 @@ def test_the_package_has_it_as_a_command_too(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.endswith("2 passed, 0 failed\n")
     assert sim_main(["conformance", str(edited(tmp_path, wrong_tokens))]) == 1
     assert sim_main(["conformance", str(tmp_path / "none.json")]) == 2
+
+
+def test_tables_of_the_capacity_of_the_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # 16 tokens × 8 heads × (128 + 128) numbers × 2 bytes; 16,384 tokens are 1,024 blocks.
+    bytes_row = {"block_size": 16, "kv_heads": 8, "k_dim": 128, "v_dim": 128, "dtype_bytes": 2}
+    bytes_row["bytes_per_block_per_layer"] = 65536
+    room_row = {"usable_kv_blocks": 1536, "block_size": 16, "max_model_len": 16384, "max_concurrency": 1.5}
+    wrong_row = room_row | {"max_model_len": 16385}
+    path = tmp_path / "tables.json"
+    tables = [{"id": "right", "rows": [bytes_row, room_row]}, {"id": "wrong", "rows": [room_row, wrong_row]}]
+    path.write_text(json.dumps({"cases": tables}))
+    assert main([str(path)]) == 1
+    right, wrong, _ = capsys.readouterr().out.splitlines()
+    assert right == "passed  right"
+    assert wrong.startswith("FAILED  wrong  row 2: max_concurrency: expected 1.5, got 1.49853")
