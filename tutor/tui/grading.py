@@ -26,6 +26,13 @@ async def grade_in(
     return await app.grader.grade(question, answer, tell)
 
 
+async def warm_in(app: TutorApp, question: Question) -> None:
+    """Prepare the model for a question once it is open; nothing happens without one."""
+    await app.model_settled.wait()
+    if app.grader is not None:
+        await app.grader.warm(question)
+
+
 def with_mark(grade: CriterionGrade, mark: Mark | None) -> CriterionGrade:
     """The verdict that counts, for showing: the candidate's own where there is one."""
     if mark is None:

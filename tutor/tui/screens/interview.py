@@ -93,6 +93,8 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
             self.saved_text = self.session.draft
             if question.kind == "checkpoint":
                 self.query_one(OptionsView).ask(question.options)
+            if question.kind != "checkpoint" and not in_follow_up:
+                self.warm_model(question)
         self.show_state()
         await self.show_reference_text()
         for waiting in self.session.pending_attempts:

@@ -9,7 +9,7 @@ from textual import on, work
 from textual.worker import Worker, WorkerState
 
 from tutor.errors import TutorError
-from tutor.tui.grading import grade_in
+from tutor.tui.grading import grade_in, warm_in
 from tutor.tui.messages import AnswerGraded, CriterionDecided, GradingFailed, GradingMoved
 from tutor.tui.screens.interview_base import InterviewBase
 
@@ -44,6 +44,11 @@ class GradingPart(InterviewBase):
         """Whether the question at hand is the one being graded, in sight of the candidate."""
         pending = self.session.pending_attempt
         return self.session.grade_visible and pending is not None and pending[0] == self.grading_id
+
+    @work(exclusive=True, group="warm", exit_on_error=False)
+    async def warm_model(self, question: Question) -> None:
+        """Let the model read the question while the candidate writes, so that grading starts with the answer."""
+        await warm_in(self.tutor, question)
 
     def queue_grading(self, attempt_id: str, text: str, question: Question) -> None:
         """Grade it after those that wait; the same attempt is never queued twice."""
