@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from question_bank import Bank, build_question
+from tutor.errors import TutorError
 
 if TYPE_CHECKING:
     from question_bank import Question
@@ -55,13 +56,18 @@ class Grader:
         """One answer's grade; trouble with the model becomes "not graded" with its reason.
 
         Raises:
-            TutorError: the answer is too long.
+            TutorError: the answer is too long, or the question is answered by choosing an option.
         """
         from tutor.grading.grade import grade_answer
         from tutor.grading.judge import AnchorCache
         from tutor.llm.errors import LlmError
         from tutor.llm.types import Capabilities
 
+        if not question.criteria:
+            raise TutorError(
+                f"{question.item_id} is a {question.kind}, answered by choosing an option.",
+                hint=f"Ask it with 'tutor ask {question.item_id}'.",
+            )
         endpoint, capabilities = None, None
         if self.model is not None:
             try:

@@ -75,6 +75,8 @@ def test_a_blank_answer_earns_nothing_and_needs_no_model(tutor: Run) -> None:
         (("model", "get", "qwen2.5-coder"), "qwen2.5-coder-1.5b"),
         (("import", "missing.jsonl"), "missing.jsonl"),
         (("gade",), "grade"),
+        (("grade", "--item", "serving/prefill-decode/twenty-one-tokens", "--answer", "-"), "choosing an option"),
+        (("grade", "--item", EXERCISE, "--answer", "-", "--variant", "-5"), "-5"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(tutor: Run, args: tuple[str, ...], words: str) -> None:

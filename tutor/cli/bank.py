@@ -89,5 +89,5 @@ def check(flags: dict[str, object], folder: Path | None, seeds: int, as_json: bo
             click.echo(str(problem))
         lessons, items = len(bank.lessons), len(bank.items)
         outcome = "nothing wrong" if not problems else f"{len(problems)} problems"
-        click.echo(f"{lessons} lessons, {items} items, {seeds} draws each: {outcome}")
+        click.echo(f"lessons {lessons}, items {items}, draws of each {seeds}: {outcome}")
     return 1 if problems else 0

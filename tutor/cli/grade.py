@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 @click.command(name="grade", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--item", "item_id", required=True, help="The item's id; 'tutor bank list' shows them.")
 @click.option("--answer", "answer", required=True, metavar="FILE|-", help="The answer as a UTF-8 text file.")
-@click.option("--variant", "seed", default=0, show_default=True, help="The seed of the numbers that were asked.")
+@click.option(
+    "--variant",
+    "seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="The seed of the numbers.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The complete grade as JSON.")
 @click.pass_obj
 def grade_command(flags: dict[str, object], item_id: str, answer: str, seed: int, as_json: bool) -> Any:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tutor.settings import Settings
 
 HOW_TO_START = """A better one, found by itself when it runs on this machine:
-  vLLM (GPU)  vllm serve Qwen/Qwen2.5-7B-Instruct --enable-prefix-caching --max-model-len 8192
-  Ollama      ollama run qwen2.5:7b
+  vLLM (GPU)  vllm serve Qwen/Qwen3-14B --enable-prefix-caching --max-model-len 8192
+  Ollama      ollama run qwen3:8b
   LM Studio   load a model and start its server
 Elsewhere:    tutor --model-url http://HOST:8000/v1 --model-name NAME"""
 

@@ -316,7 +316,8 @@ def _measures(
 def _note(question: Question, criterion: CriterionId, features: dict[str, float]) -> str:
     if criterion == "reasoning":
         if features["slip"]:
-            return "shows steps, but they rest on the slip that made the result wrong"
+            steps = "shows steps, but they rest" if features["steps"] >= 0.3 else "rests"
+            return f"{steps} on the slip that made the result wrong"
         if question.derived and features["steps"] >= 0.3:
             return "shows steps that work out"
         return "gives reasons" if features["connective"] >= 0.3 else "shows no step or mechanism"

@@ -97,7 +97,7 @@ def _decide(
             reason=f"{model} is too small to grade; the answer {evidence.note}.",
         )  # fmt: skip
     verdict = combiner.verdict(p_met)
-    reason = f"The answer {evidence.note}."
+    reason = f"The answer {evidence.note}{'; not enough for this point' if verdict == 'not_met' else ''}."
     if verdict != "met" and combiner.probability(criterion, evidence.features, 0.0) > 0.5:
         reason = f"The answer {evidence.note}, but the model doubts that it makes the point asked for."
     elif verdict == "unsure":

@@ -86,19 +86,25 @@ async def choose_model(
         if info.grades or info.source == "named in the settings":
             return ModelChoice(OpenModel(info), f"{info.endpoint.model}, {info.source}.", seen.notes)
     notes = [*seen.notes]
+    if settings.base_url is None and not settings.discover and not settings.use_embedded:
+        return ModelChoice(None, "Grading goes without a model, as the settings or --no-model ask.", notes)
     if not settings.use_embedded:
-        return ModelChoice(None, _none(notes, "The model inside the program is switched off in the settings."), notes)
+        return ModelChoice(
+            None, _none(settings, notes, "The model inside the program is switched off in the settings."), notes
+        )
     file = _best_file(settings, settings.model_dir or model_dir)
     if file is None:
-        return ModelChoice(None, _none(notes, "No model file is here yet; `tutor model get` fetches one."), notes)
+        return ModelChoice(
+            None, _none(settings, notes, "No model file is here yet; `tutor model get` fetches one."), notes
+        )
     if not embedded.available():
-        return ModelChoice(None, _none(notes, "llama.cpp is not installed with this program."), notes)
+        return ModelChoice(None, _none(settings, notes, "llama.cpp is not installed with this program."), notes)
     say(f"Loading {file.path.name}.")
     server = EmbeddedServer(file.path, settings.context_tokens, threads=settings.threads)
     try:
         endpoint = await server.start()
     except LlmError as error:
-        return ModelChoice(None, _none(notes, str(error)), notes)
+        return ModelChoice(None, _none(settings, notes, str(error)), notes)
     info = ModelInfo(
         endpoint=endpoint,
         capabilities=server.capabilities,
@@ -121,5 +127,6 @@ def _grades(file: InstalledFile) -> bool:
     return file.entry.grades if file.entry is not None else file.size_bytes >= _SMALLEST_GRADER_BYTES
 
 
-def _none(notes: Sequence[str], reason: str) -> str:
-    return " ".join([*notes, reason] if notes else ["No model server was found on this machine.", reason])
+def _none(settings: ModelSettings, notes: Sequence[str], reason: str) -> str:
+    looked = ["No model server was found on this machine."] if settings.discover else []
+    return " ".join([*(notes or looked), reason])

@@ -36,9 +36,11 @@ def explain(path: Path, error: sqlite3.Error) -> StoreError:
             hint="Give yourself the right to write the file and its folder, or name another folder with --data-dir.",
         )
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "malformed" in text or "not a database" in text:
+        backups = path.parent / "backups"
+        copy = f"put a copy from {backups} in its place" if backups.is_dir() else "start anew"
         return StoreError(
             f"{path} is damaged or is not a store of this program.",
-            hint=f"Move it away and put a copy from {path.parent / 'backups'} in its place, or import an export.",
+            hint=f"Move it away and {copy}, or import an export.",
         )
     if "unable to open" in text or code.startswith("SQLITE_CANTOPEN"):
         return StoreError(
