@@ -63,3 +63,19 @@ def clip(text: str, limit: int) -> str:
 
 def _joins(char: str) -> bool:
     return unicodedata.combining(char) != 0 or char == _JOINER or "\ufe00" <= char <= "\ufe0f"
+
+
+_STARTS_A_LINE: Final = re.compile(r"\s*([-*|>#]|\d+\. )")
+
+
+def unmarked(markdown: str) -> str:
+    """Markdown as plain paragraphs, for lists and for the command line: without emphasis, wrapped lines joined."""
+    blocks: list[str] = []
+    for line in sanitize(markdown).splitlines():
+        text = line.replace("**", "").replace("`", "").rstrip()
+        starts = not text.strip() or _STARTS_A_LINE.match(text)
+        if starts or not blocks or not blocks[-1].strip() or line.startswith("    "):
+            blocks.append(text)
+        else:
+            blocks[-1] = f"{blocks[-1]} {text.strip()}"
+    return "\n".join(blocks).strip()

@@ -14,9 +14,10 @@ from question_bank import Bank, build_question
 from tests.tui.conftest import EXERCISE, FULL_ANSWER
 from tutor.checking import run_checks, stated_values
 from tutor.grading import CriterionGrade, Quote
+from tutor.text import unmarked
 from tutor.tui.bindings import KEYS, bindings, key_for
 from tutor.tui.model_state import short_model
-from tutor.tui.safe import plain, unmarked
+from tutor.tui.safe import plain
 from tutor.tui.screens.simulate import parse_number
 from tutor.tui.words import ago, clip_cells, criterion_content, number, total_words
 

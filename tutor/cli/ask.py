@@ -12,7 +12,7 @@ import click
 from tutor.cli.common import load_bank_for, open_grader, run_async, settings_for
 from tutor.cli.show import grade_lines
 from tutor.errors import TutorError
-from tutor.text import sanitize
+from tutor.text import sanitize, unmarked
 
 if TYPE_CHECKING:
     from question_bank import Bank, Question
@@ -47,7 +47,7 @@ def ask_command(flags: dict[str, object], item_id: str | None, seed: int | None)
         session = Session.start(store, bank, plan, now)
         question = session.question
         assert question is not None
-        click.echo(f"{question.title} · {question.kind}\n\n{sanitize(question.prompt).strip()}\n")
+        click.echo(f"{question.title} · {question.kind}\n\n{unmarked(question.prompt)}\n")
         if question.kind == "checkpoint":
             return _checkpoint(session, question)
         if question.kind == "recall":
@@ -115,7 +115,7 @@ async def _answered(settings: Settings, bank: Bank, session: Session, question: 
             session.skip_follow_up()
             break
         session.answer_follow_up(text)
-    click.echo(f"\nReference\n{sanitize(session.show_reference()).strip()}")
+    click.echo(f"\nReference\n{unmarked(session.show_reference())}")
     counted = sum(session.effective(criterion.criterion) == "met" for criterion in grade.criteria)
     session.advance()
     return 0 if counted == grade.of else 1
@@ -154,7 +154,7 @@ def _checkpoint(session: Session, question: Question) -> int:
 def _recall(session: Session, question: Question) -> int:
     text = _text()
     session.set_recall(text, _level(session))
-    click.echo(f"\nReference\n{sanitize(session.show_reference()).strip()}")
+    click.echo(f"\nReference\n{unmarked(session.show_reference())}")
     session.advance()
     return 0
 
@@ -178,6 +178,6 @@ def _prediction(session: Session, question: Question) -> int:
         ratio = "" if value.ratio is None else f", ratio {value.ratio:.2f}"
         click.echo(f"{value.label}: predicted {value.predicted:,.1f}, simulated {simulated} {value.unit}{ratio}")
     session.record_simulation(run.summary())
-    click.echo(f"\nReference\n{sanitize(session.show_reference()).strip()}")
+    click.echo(f"\nReference\n{unmarked(session.show_reference())}")
     session.advance()
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tutor.cli.common import load_bank_for
+from tutor.text import unmarked
 
 
 @click.group(name="bank", context_settings={"help_option_names": ["-h", "--help"]})
@@ -58,13 +59,13 @@ def show(flags: dict[str, object], item_id: str, seed: int, with_answer: bool, a
         click.echo(question.model_dump_json(indent=2))
         return
     click.echo(f"{question.title}  ({question.item_id}, version {question.item_version}, seed {seed})\n")
-    click.echo(question.prompt)
+    click.echo(unmarked(question.prompt))
     for letter, option in zip("ABCDEFGH", question.options, strict=False):
         click.echo(f"  {letter}  {option.text}")
     if not with_answer:
         return
     if question.reference:
-        click.echo(f"\nReference\n{question.reference}")
+        click.echo(f"\nReference\n{unmarked(question.reference)}")
     for letter, option in zip("ABCDEFGH", question.options, strict=False):
         click.echo(f"  {letter}  {'right' if option.correct else 'wrong'}: {option.reason}")
     for criterion, guide in question.criteria.items():

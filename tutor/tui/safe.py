@@ -6,7 +6,6 @@ written in this package passes here: sanitised, and as `Content` or Markdown, ne
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 from textual.content import Content
@@ -27,26 +26,10 @@ def one_line(text: str, limit: int = 0) -> str:
     return line if not limit or len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-STARTS_A_LINE = re.compile(r"\s*([-*|>#]|\d+\. )")
-
-
 def indented(text: str, width: int, indent: int) -> str:
     """Foreign text as one paragraph, wrapped so that every line keeps the indent."""
     room = max(10, width - indent)
     return "\n".join(f"{' ' * indent}{line}" for line in textwrap.wrap(one_line(text), room)) or " " * indent
-
-
-def unmarked(markdown: str) -> str:
-    """Markdown as plain paragraphs, for lists of many texts: without emphasis, wrapped lines joined."""
-    blocks: list[str] = []
-    for line in sanitize(markdown).splitlines():
-        text = line.replace("**", "").replace("`", "").rstrip()
-        starts = not text.strip() or STARTS_A_LINE.match(text)
-        if starts or not blocks or not blocks[-1].strip() or line.startswith("    "):
-            blocks.append(text)
-        else:
-            blocks[-1] = f"{blocks[-1]} {text.strip()}"
-    return "\n".join(blocks).strip()
 
 
 def join(*parts: str | Content | tuple[str, str]) -> Content:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from tutor.tui.safe import Line, one_line, plain, unmarked
+from tutor.text import unmarked
+from tutor.tui.safe import Line, one_line, plain
 from tutor.tui.words import CONFIDENCE, SYMBOLS, WORDS, number
 
 if TYPE_CHECKING:
