@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from question_bank import Question
 from tests.tui.conftest import FULL_ANSWER, OpenTutor, interview_of, paste, start_item, text_of, until
 from tutor.errors import TutorError
 from tutor.grader import Grader
 from tutor.grading import CriterionGrade, Grade
+from tutor.tui.screens.simulate import SimulateScreen
 
 Tell = Callable[[CriterionGrade | str], None]
 
@@ -112,3 +115,38 @@ async def test_quitting_while_grading_keeps_the_answer_for_next_time(
         await pilot.press("ctrl+q")
     assert screen.session.state.entries[0].attempts[0].text == FULL_ANSWER
     assert screen.session.phase == "grading"
+
+
+@pytest.mark.parametrize("key", ["ctrl+s", "f5"])
+async def test_what_is_typed_just_before_handing_in_is_handed_in_whole(open_tutor: OpenTutor, key: str) -> None:
+    text = "words typed faster than they are drawn " * 5 + "end"
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await pilot.press("2")
+        await until(lambda: screen.focused is screen.stage.answer)
+        for character in text:
+            pilot.app.post_message(events.Key("space" if character == " " else character, character))
+        pilot.app.post_message(events.Key(key, None))
+        await until(lambda: bool(screen.session.state.entries[0].attempts))
+        assert screen.session.state.entries[0].attempts[0].text == text
+
+
+async def test_a_number_typed_just_before_locking_is_locked_whole(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        await start_item(pilot)
+        await hand_in(pilot, "no numbers at all")
+        await until(lambda: interview_of(pilot).session.phase == "follow_up")
+        await pilot.press("f2")
+        await until(lambda: isinstance(pilot.app.screen, SimulateScreen))
+        await pilot.pause()
+        simulator = pilot.app.screen
+        assert isinstance(simulator, SimulateScreen)
+        last = list(simulator.query(Input))[-1]
+        for field in simulator.query(Input):
+            field.value = "" if field is last else "300"
+        last.focus()
+        for digit in "1234567890.12345":
+            pilot.app.post_message(events.Key("full_stop" if digit == "." else digit, digit))
+        pilot.app.post_message(events.Key("ctrl+s", None))
+        await until(lambda: simulator.locked)
+        assert last.value == "1234567890.12345"

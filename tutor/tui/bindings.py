@@ -28,8 +28,6 @@ class Key:
     show: bool = True
     """Whether the footer has it; help and palette always do."""
     display: str | None = None
-    everywhere: bool = False
-    """Reaches the screen even while an editor has the focus."""
 
     @property
     def shown(self) -> str:
@@ -39,7 +37,8 @@ class Key:
 
 
 # F-keys and Ctrl+letters only where an editor may have the focus: terminals and tmux turn Ctrl+Enter, Alt+Enter and
-# Ctrl+I/M/H/J/[ into other keys.
+# Ctrl+I/M/H/J/[ into other keys. None of them is a priority binding: those overtake the keys that still wait in the
+# focused editor's own queue, and a fast typist's last words would not be handed in.
 KEYS: Final = (
     Key("help", "f1", "app.show_keys", "help", "Show what this screen is for and its keys.", "Program"),
     Key("palette", "ctrl+p", "app.command_palette", "palette", "Find a command by name.", "Program", display="^P"),
@@ -61,20 +60,15 @@ KEYS: Final = (
         "Hand in the answer (Enter is a new line).",
         "Answer",
         display="^S",
-        everywhere=True,
     ),
-    Key("simulate", "f2", "simulate", "simulate", "Check the numbers in the simulator.", "Answer", everywhere=True),
-    Key("hint", "f3", "hint", "hint", "Show the next hint; hints are counted.", "Answer", everywhere=True),
-    Key("reference", "f4", "reference", "reference", "Show the model answer, after the grade.", "After the grade",
-        everywhere=True),
-    Key("contest", "f6", "contest", "contest", "Say in one line why a verdict is wrong.", "After the grade",
-        everywhere=True),
-    Key("self-mark", "f7", "self_mark", "mark", "Mark a criterion yourself against the rubric.", "After the grade",
-        everywhere=True),
-    Key("skip", "f8", "skip", "skip", "Leave this question, or this follow-up, unanswered.", "Answer",
-        everywhere=True),
+    Key("simulate", "f2", "simulate", "simulate", "Check the numbers in the simulator.", "Answer"),
+    Key("hint", "f3", "hint", "hint", "Show the next hint; hints are counted.", "Answer"),
+    Key("reference", "f4", "reference", "reference", "Show the model answer, after the grade.", "After the grade"),
+    Key("contest", "f6", "contest", "contest", "Say in one line why a verdict is wrong.", "After the grade"),
+    Key("self-mark", "f7", "self_mark", "mark", "Mark a criterion yourself against the rubric.", "After the grade"),
+    Key("skip", "f8", "skip", "skip", "Leave this question, or this follow-up, unanswered.", "Answer"),
     Key("beside", "f9", "beside", "history", "Show or change what stands beside: history, reference, lesson.",
-        "Answer", everywhere=True),
+        "Answer"),
     Key("undo", "u", "undo", "undo", "Take back your own verdict on the chosen criterion.", "After the grade"),
     Key("next", "n", "next", "next", "Go on to the next question.", "After the grade"),
     Key("confidence-1", "1", "confidence(1)", "not yet", "You would rather not be asked this today.", "Confidence",
@@ -109,7 +103,6 @@ def bindings(*ids: str, hidden: frozenset[str] = frozenset()) -> list[BindingTyp
                     key.label,
                     show=key.show and number == 0 and key_id not in hidden,
                     key_display=key.shown if number == 0 else None,
-                    priority=key.everywhere,
                     tooltip=key.tooltip,
                     id=key.id if number == 0 else f"{key.id}-{number}",
                 )
