@@ -9,11 +9,16 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from question_bank import Question
-from tests.tui.conftest import FULL_ANSWER, OpenTutor, interview_of, paste, start_item, text_of, until
+from question_bank import Bank, Question
+from rubrics import CRITERION_IDS
+from tests.tui.conftest import EXERCISE, FULL_ANSWER, OpenTutor, interview_of, paste, start_item, text_of, until
 from tutor.errors import TutorError
 from tutor.grader import Grader
 from tutor.grading import CriterionGrade, Grade
+from tutor.grading.models import Provenance
+from tutor.interview import Session
+from tutor.store import Store
+from tutor.tui.app import utc_now
 from tutor.tui.screens.simulate import SimulateScreen
 
 Tell = Callable[[CriterionGrade | str], None]
@@ -103,6 +108,59 @@ async def test_a_grader_that_fails_leaves_the_answer_and_says_so(
         await pilot.pause()
         assert "Not graded" in text_of(pilot)
         assert screen.stage.answer.text == FULL_ANSWER
+
+
+@pytest.mark.parametrize("otherwise", ["graded", "finished", "stopped"])
+async def test_an_answer_that_another_window_settled_is_shown_as_it_stands(
+    open_tutor: OpenTutor, slow_grader: asyncio.Event, store: Store, bank: Bank, otherwise: str
+) -> None:
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await hand_in(pilot)
+        await until(lambda: "asking the model" in text_of(pilot))
+        other = Session.resume(store, bank, screen.session.interview_id, utc_now)
+        attempt_id = other.entry().attempt_id
+        assert attempt_id is not None
+        if otherwise == "graded":
+            all_met = tuple(CriterionGrade(criterion=one, verdict="met", decided_by="code", reason="") for one in CRITERION_IDS)
+            about = Provenance(item_id=EXERCISE, item_version=1, seed=0, answer_hash="")
+            assert other.record_grade(attempt_id, Grade(criteria=all_met, provenance=about))
+        elif otherwise == "finished":
+            other.finish()
+        else:
+            assert other.record_ungraded(attempt_id, "stopped there")
+        slow_grader.set()
+        expected = {
+            "graded": "graded in another window; that grade stands",
+            "finished": "Done.",
+            "stopped": "stopped in another window",
+        }
+        await until(lambda: expected[otherwise] in text_of(pilot))
+        assert screen.session.phase == {"graded": "graded", "finished": "finished", "stopped": "answering"}[otherwise]
+        assert "asking the model" not in text_of(pilot)
+        if otherwise == "graded":
+            assert "4 of 4" in text_of(pilot)
+        if otherwise == "stopped":
+            assert screen.stage.answer.text == FULL_ANSWER
+
+
+async def test_a_blank_answer_is_not_handed_in(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        screen = await start_item(pilot)
+        await pilot.press("2")
+        await until(lambda: screen.focused is screen.stage.answer)
+        await pilot.press("space", "enter", "ctrl+s")
+        await until(lambda: "The answer is blank. Write one, or F8 skips it." in text_of(pilot))
+        assert not screen.session.state.entries[0].attempts
+        await paste(pilot, FULL_ANSWER)
+        await pilot.press("ctrl+s")
+        await until(lambda: screen.session.phase == "follow_up")
+        await pilot.pause()
+        assert "blank" not in text_of(pilot)
+        await pilot.press("ctrl+s")
+        await until(lambda: "The answer is blank. Write one, or F8 skips it." in text_of(pilot))
+        assert screen.session.phase == "follow_up"
+        assert "follow_up_answer" not in {entry.kind for entry in screen.session.history}
 
 
 async def test_quitting_while_grading_keeps_the_answer_for_next_time(

@@ -108,27 +108,58 @@ class GradingPart(InterviewBase):
     @on(AnswerGraded)
     async def answer_graded(self, message: AnswerGraded) -> None:
         """Late results are passed over: the session takes a grade only for an attempt that still waits for one."""
-        recorded = False
+        mine = message.attempt_id == self.grading_id
+        if mine:
+            self.grading_id = ""
+        shown = self.session.position
         try:
             recorded = self.session.record_grade(message.attempt_id, message.grade)
         except TutorError as error:
             self.say(str(error))
-        mine = message.attempt_id == self.grading_id
-        if mine:
-            self.grading_id = ""
+            if mine:
+                self.grade_next()
+            return
         if recorded and self.session.phase == "graded" and self.session.mode == "study":
             await self.ask_follow_up()
         elif recorded:
             self.show_state()
+        elif mine:
+            await self.overtaken(message.attempt_id, shown)
         if mine:
             self.grade_next()
 
+    async def overtaken(self, attempt_id: str, shown: int) -> None:
+        """Another window was first: show where the interview stands now, and say what became of the answer."""
+        session = self.session
+        session.refresh()
+        attempts = [attempt for entry in session.state.entries for attempt in entry.attempts]
+        status = next((attempt.status for attempt in attempts if attempt.id == attempt_id), "")
+        if status == "graded":
+            sentence = "This answer was graded in another window; that grade stands."
+        elif session.question is None:
+            sentence = "The interview was ended in another window; the answer is kept."
+        else:
+            sentence = "Grading was stopped in another window; the answer is kept."
+        if session.mode == "study" or session.question is None or session.position != shown:
+            await self.show_question()
+        self.say(sentence, tone="note")
+
     @on(GradingFailed)
-    def grading_failed(self, message: GradingFailed) -> None:
+    async def grading_failed(self, message: GradingFailed) -> None:
         if message.attempt_id != self.grading_id:
             return
         self.grading_id = ""
-        self.attempt(lambda: self.session.record_ungraded(message.attempt_id, message.reason))
+        shown = self.session.position
+        try:
+            recorded = self.session.record_ungraded(message.attempt_id, message.reason)
+        except TutorError as error:
+            self.say(str(error))
+            self.grade_next()
+            return
+        if not recorded:
+            await self.overtaken(message.attempt_id, shown)
+            self.grade_next()
+            return
         self.show_state()
         self.say(f"Not graded: {message.reason}. The answer is kept; hand it in again to try once more.")
         self.grade_next()

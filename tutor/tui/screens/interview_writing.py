@@ -109,6 +109,10 @@ class WritingPart(InterviewBase):
         if question is None or question.kind == "checkpoint" or phase == "grading":
             return
         if phase == "follow_up":
+            if not stage.follow_answer.text.strip():
+                self.say("The answer is blank. Write one, or F8 skips it.")
+                stage.follow_answer.focus()
+                return
             if self.attempt(lambda: self.session.answer_follow_up(stage.follow_answer.text)):
                 await self.after_follow_up()
             return
@@ -118,6 +122,10 @@ class WritingPart(InterviewBase):
             self.say("Say first how sure you are: 1, 2 or 3. Your text is kept.")
             self.keep()
             self.query_one(ConfidenceRow).focus_first()
+            return
+        if not stage.answer.text.strip():
+            self.say("The answer is blank. Write one, or F8 skips it.")
+            stage.answer.focus()
             return
         if stage.answer.too_long:
             self.say(f"The answer is longer than {MAX_BYTES // 1024} KiB; shorten it, then hand it in. It is kept.")
