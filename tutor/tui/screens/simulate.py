@@ -210,19 +210,31 @@ def parse_number(text: str) -> float | None:
 
 
 def table(run: CheckedRun, width: int) -> Content:
-    """Numbers right-aligned, the unit beside them."""
-    label_width = min(max([len(value.label) for value in run.values] + [8]), max(12, width - 46))
-    head = f"{'':<{label_width}} {'predicted':>10} {'simulated':>10} {'reference':>10} unit   ratio"
-    rows = [Content.styled(head.rstrip(), "$secondary")]
-    for value in run.values:
-        cells = ["–" if one is None else number(one) for one in (value.predicted, value.simulated, value.reference)]
-        ratio = "–" if value.ratio is None else f"{value.ratio:.2f}"
-        text = (
-            f"{pad(value.label, label_width)} {cells[0]:>10} {cells[1]:>10} {cells[2]:>10} {value.unit:<5} {ratio:>6}"
+    """Numbers right-aligned, the unit beside them; the labels give way, then the reference column."""
+    shown = [
+        [value.label]
+        + ["–" if one is None else number(one) for one in (value.predicted, value.simulated, value.reference)]
+        + [value.unit, "–" if value.ratio is None else f"{value.ratio:.2f}", verdict(value.ratio)]
+        for value in run.values
+    ]
+    rows = [["", "predicted", "simulated", "reference", "unit", "ratio", ""], *shown]
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(7)]
+
+    def room() -> int:
+        return width - sum(widths[1:]) - sum(1 for one in widths[1:] if one)
+
+    if room() < min(widths[0], 12):
+        rows, widths[3] = [[*row[:3], "", *row[4:]] for row in rows], 0
+    widths[0] = min(widths[0], max(8, room()))
+    made = []
+    for number_of, row in enumerate(rows):
+        cells = [pad(row[0], widths[0])]
+        cells += [f"{row[n]:>{widths[n]}}" for n in (1, 2, 3) if widths[n]]
+        text = " ".join([*cells, pad(row[4], widths[4]), f"{row[5]:>{widths[5]}}"])
+        made.append(
+            Content.assemble(text, (f" {row[6]}", "$secondary")) if number_of else Content.styled(text, "$secondary")
         )
-        word = verdict(value.ratio) if cell_len(text) + 11 <= width else ""
-        rows.append(Content.assemble(text, (f"  {word}", "$secondary")))
-    return Content("\n").join(rows)
+    return Content("\n").join(made)
 
 
 def verdict(ratio: float | None) -> str:
