@@ -109,6 +109,14 @@ def test_the_exercise_scenario_gives_the_lessons_figures(tutor: Run) -> None:
     assert yours["e2e"]["mean_s"] == pytest.approx(1.05)
 
 
+def test_the_step_scheduler_is_held_against_recorded_steps(tutor: Run, tmp_path: Path) -> None:
+    recorded = Path(__file__).parents[1] / "sim" / "data" / "scheduler_cases.json"
+    assert tutor("sim", "conformance", str(recorded))[0] == 0
+    wrong = tmp_path / "cases.json"
+    wrong.write_text("{}")
+    assert tutor("sim", "conformance", str(wrong))[0] == 2
+
+
 def test_bank_list_show_and_check(tutor: Run) -> None:
     code, out, _ = tutor("bank", "list", "--json")
     assert code == 0

@@ -28,3 +28,13 @@ def list_scenarios() -> Any:
     from sim.__main__ import main
 
     return main(["list"])
+
+
+@sim_command.command("conformance")
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def conformance(file: str, as_json: bool) -> Any:
+    """Hold the step scheduler against the recorded steps in FILE; exit code 1 when a case differs."""
+    from sim.__main__ import main
+
+    return main(["conformance", *(["--json"] if as_json else []), "--", file])
