@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+from rich.cells import cell_len
 from textual.widgets import OptionList
 
-from tests.tui.conftest import OpenTutor, interview_of, start_item, text_of, until
+from question_bank import Bank
+from tests.tui.conftest import OpenTutor, interview_of, no_model, start_item, text_of, until
 from tutor.interview import unfinished
+from tutor.settings import Settings
 from tutor.store import Store
 from tutor.tui.app import TutorApp
 from tutor.tui.screens.home import HomeScreen
 from tutor.tui.screens.interview import InterviewScreen
-from tutor.tui.screens.lesson import LessonScreen
+from tutor.tui.screens.lesson import LessonScreen, lesson_pages
 from tutor.tui.screens.model import ModelScreen
 from tutor.tui.screens.settings import SettingsScreen
 
@@ -31,7 +35,7 @@ async def test_an_interview_left_with_esc_is_offered_with_its_draft(open_tutor: 
         await pilot.press("escape")
         await until(lambda: isinstance(pilot.app.screen, HomeScreen))
         await pilot.pause()
-        assert "item 1 of 1, draft of 3 characters" in text_of(pilot)
+        assert "item 1 of 1, draft kept" in text_of(pilot)
         await pilot.press("c")
         await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
         assert interview_of(pilot).stage.answer.text == "six"
@@ -65,6 +69,44 @@ async def test_a_bank_that_cannot_be_read_is_a_line_not_a_crash(open_tutor: Open
         app.post_message(TutorApp.DomainFailed("packs/x.yaml: line 3: [/] list[int] is not a title"))
         await pilot.pause()
         assert "packs/x.yaml: line 3: [/] list[int]" in text_of(pilot)
+
+
+async def test_without_its_data_no_model_is_looked_for(settings: Settings, bank: Bank) -> None:
+    settings.store_file.mkdir(parents=True)
+    app = TutorApp(settings, None, bank, choose_model=no_model)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: bool(app.problem))
+        await pilot.pause()
+        assert text_of(pilot).splitlines()[0].rstrip().endswith("no model")
+        app.action_open_model_screen()
+        await until(lambda: bool(app.screen.query("#in-use")))
+        await pilot.press("r")
+        await pilot.pause()
+        assert "None was looked for" in text_of(pilot)
+        assert "looking for a model" not in text_of(pilot)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_every_row_of_home_is_one_line(open_tutor: OpenTutor, width: int) -> None:
+    async with open_tutor((width, 30)) as pilot:
+        await pilot.press("i")
+        await until(lambda: bool(pilot.app.screen.query("#answer")))
+        await pilot.press("2", *"a draft", "escape")
+        await pilot.pause()
+        places = pilot.app.screen.query_one("#places", OptionList)
+        rows = [str(option.prompt) for option in places.options]
+        assert all(cell_len(row.strip("\n")) <= places.scrollable_content_region.width for row in rows)
+        assert "s ago" in rows[0]
+
+
+async def test_home_counts_the_sections_that_the_lesson_shows(open_tutor: OpenTutor, bank: Bank) -> None:
+    async with open_tutor() as pilot:
+        count = len(lesson_pages(bank.lessons[0]))
+        assert f"{count} sections" in text_of(pilot)
+        await pilot.press("l")
+        await until(lambda: isinstance(pilot.app.screen, LessonScreen))
+        await pilot.pause()
+        assert f"1 of {count}" in text_of(pilot)
 
 
 async def test_help_lists_the_keys_of_the_screen_below(open_tutor: OpenTutor) -> None:

@@ -149,11 +149,15 @@ class TutorApp(App[int]):
     @on(DomainFailed)
     def domain_failed(self, message: DomainFailed) -> None:
         self.problem = message.sentence
+        self.model = ModelState("none", "", "None was looked for, since the program's data could not be opened.")
         self._refresh_screens()
+        self._tell_screens()
 
     @work(exclusive=True, group="model", exit_on_error=False)
     async def look_for_model(self) -> None:
         """Find a model, starting the built-in one if need be; never fatal."""
+        if self.bank is None or self.store is None:
+            return  # nothing can be graded; why is on the screen already
         from tutor.grader import Grader
         from tutor.llm.errors import LlmError
 

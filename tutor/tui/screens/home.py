@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from rich.cells import cell_len
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
@@ -16,7 +17,7 @@ from tutor.errors import TutorError
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, one_line
 from tutor.tui.screens.base import TutorScreen
-from tutor.tui.words import ago, pad, plural
+from tutor.tui.words import ago, clip_cells, pad, plural
 
 if TYPE_CHECKING:
     from question_bank.load import AnyItem
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 KIND_ORDER = ("exercise", "probe", "prediction", "recall", "checkpoint")
 LABEL_WIDTH = 11
+ROW_EDGES = 4
+"""Columns of a row that hold no text: padding at both sides, the space before the label, the scrollbar."""
 
 
 class HomeScreen(TutorScreen, inherit_bindings=False):
@@ -52,6 +55,11 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         if self.tutor.bank is not None:
             self.show_domain()
 
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        if self.tutor.bank is not None:
+            self.show_domain()
+
     def action_back(self) -> None:
         """Home is where Esc ends; it leaves the program by q or Ctrl+Q only."""
 
@@ -64,7 +72,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
     def show_domain(self) -> None:
         """Fill the list anew, keeping the highlighted row."""
         self._show_model()
-        if self.tutor.bank is None:
+        if self.tutor.bank is None or self.tutor.store is None:
             return
         places = self.query_one("#places", OptionList)
         kept = self._highlighted_id()
@@ -105,14 +113,15 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         assert self.tutor.store is not None
         rows: list[Option] = []
         for summary in unfinished(self.tutor.store):
-            draft = f", draft of {plural(summary.draft_chars, 'character')}" if summary.draft_chars else ""
-            text = (
-                f"{one_line(summary.title, 40)}, item {summary.position + 1} of {summary.of}{draft}, "
+            draft = ", draft kept" if summary.draft_chars else ""
+            tail = (
+                f", item {summary.position + 1} of {summary.of}{draft}, "
                 f"begun {ago(summary.started_at, self.tutor.clock())}"
             )
+            text = self._fitted(one_line(summary.title, 40), tail)
             rows.append(self._row("Continue" if not rows else "", text, f"continue:{summary.interview_id}"))
         if not rows:
-            text = "nothing unfinished; an interview you leave waits here"
+            text = self._fitted("nothing unfinished; an interview you leave waits here")
             rows.append(Option(Content.assemble((f" {'Continue':<{LABEL_WIDTH}}{text}", "$secondary")), disabled=True))
         return rows[:5]
 
@@ -120,9 +129,9 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         rows = []
         for lesson in self._lessons():
             items = plural(len(lesson.items), "item")
-            text = f"{one_line(lesson.title, 44)}  {items}, {lesson.minutes:g} min"
+            text = self._fitted(one_line(lesson.title, 44), f"  {items}, {lesson.minutes:g} min")
             rows.append(self._row("Interview", text, f"interview:{lesson.id}"))
-            rows.append(self._row("Lesson", f"{one_line(lesson.title, 44)}  {self._progress(lesson)}",
+            rows.append(self._row("Lesson", self._fitted(one_line(lesson.title, 44), f"  {self._progress(lesson)}"),
                                   f"lesson:{lesson.id}"))  # fmt: skip
         return rows
 
@@ -134,17 +143,23 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         return rows
 
     def _item_row(self, item: AnyItem) -> Option:
-        return self._row(item.kind, f"{pad(one_line(item.title), 46)} {item.minutes:>4g} min", f"item:{item.id}")
+        return self._row(
+            item.kind, self._fitted(pad(one_line(item.title), 46), f" {item.minutes:>4g} min"), f"item:{item.id}"
+        )
 
     def _program(self) -> list[Option]:
         return [
             Option(Content("\nProgram"), disabled=True),
-            self._row("Model", "what grades, what else was found, how to get a better one", "model"),
+            self._row("Model", self._fitted("what grades, what else was found, how to get a better one"), "model"),
             self._row("Settings", "every setting and where it comes from", "settings"),
         ]
 
     def _row(self, label: str, text: str, option_id: str) -> Option:
         return Option(Content.assemble((f" {label:<{LABEL_WIDTH}}", "$secondary"), text), id=option_id)
+
+    def _fitted(self, text: str, tail: str = "") -> str:
+        """The text, cut so that it and the tail are one line beside the label."""
+        return clip_cells(text, self.size.width - LABEL_WIDTH - ROW_EDGES - cell_len(tail)) + tail
 
     def _lessons(self) -> tuple[Lesson, ...]:
         assert self.tutor.bank is not None
@@ -152,13 +167,14 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
 
     def _progress(self, lesson: Lesson) -> str:
         from tutor.interview.reading import last_section
+        from tutor.tui.screens.lesson import lesson_pages
 
         assert self.tutor.store is not None
         stopped_at = last_section(self.tutor.store, lesson.id)
-        ids = [section.id for section in lesson.sections]
+        ids, count = [section.id for section in lesson.sections], len(lesson_pages(lesson))
         if stopped_at not in ids:
-            return f"{len(ids)} sections"
-        return f"stopped at section {ids.index(stopped_at) + 1} of {len(ids)}"
+            return f"{count} sections"
+        return f"stopped at section {ids.index(stopped_at) + 1} of {count}"
 
     # --- keys ------------------------------------------------------------------------------------------------
 
