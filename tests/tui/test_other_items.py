@@ -56,11 +56,11 @@ async def test_arrows_and_enter_choose_too(open_tutor: OpenTutor, bank: Bank) ->
 async def test_recall_takes_text_and_a_level_and_then_shows_the_reference(open_tutor: OpenTutor, bank: Bank) -> None:
     async with open_tutor((100, 40)) as pilot:
         screen = await start_item(pilot, first_of(bank, "recall"))
-        assert screen.focused is screen.stage.answer
-        await paste(pilot, "Prefill reads the prompt, decode writes tokens.")
         await pilot.press("ctrl+s")
         assert "how sure you are" in text_of(pilot)
         await pilot.press("3")
+        assert screen.focused is screen.stage.answer
+        await paste(pilot, "Prefill reads the prompt, decode writes tokens.")
         await pilot.press("ctrl+s")
         await until(lambda: screen.session.phase == "reference")
         recall = screen.session.entry().recall

@@ -184,7 +184,8 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
         phase, stage = self.session.phase, self.stage
         if stage.form.is_open:
             return
-        if phase == "confidence":
+        asked = self.session.entry().confidence is None
+        if phase == "confidence" or (phase == "answering" and asked):  # a recall has no phase for it
             self.query_one(ConfidenceRow).focus_first()
         elif phase == "answering":
             stage.answer.focus()

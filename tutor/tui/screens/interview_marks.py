@@ -23,6 +23,11 @@ class MarkingPart(InterviewBase):
             if one.verdict in ("unsure", "not_graded") and one.criterion not in entry.marks
         ]
 
+    @property
+    def idle_keys(self) -> tuple[str, ...]:
+        """Keys that the last row leaves out: nothing is left to mark."""
+        return () if self.session.question is None or self.undecided() else ("self-mark",)
+
     def action_contest(self) -> None:
         """F6."""
         grade = self.session.entry().grade
@@ -35,7 +40,8 @@ class MarkingPart(InterviewBase):
         if criterion is None:
             self.say("Nothing was decided that could be contested; F7 marks it yourself.", tone="note")
             return
-        self.stage.form.ask_note(criterion)
+        becomes = "not met" if grade.criterion(criterion).verdict == "met" else "met"
+        self.stage.form.ask_note(criterion, becomes)
         self.refresh_bindings()
 
     def action_self_mark(self) -> None:
@@ -45,14 +51,13 @@ class MarkingPart(InterviewBase):
             return
         chosen = self.stage.panel.chosen
         open_ = [one.criterion for one in grade.criteria if one.verdict in ("unsure", "not_graded")]
+        if chosen not in open_ and not self.undecided():
+            self.say("Nothing is left to mark; F6 contests a verdict.", tone="note")
+            return
         if chosen is not None and chosen not in open_:
             self.say(f"{chosen} has been decided; F6 contests the verdict.", tone="note")
             return
-        criterion = chosen or next(iter(self.undecided() or open_), None)
-        if criterion is None:
-            self.say("Every criterion has been decided; F6 contests a verdict.", tone="note")
-            return
-        self.ask_mark(criterion)
+        self.ask_mark(chosen or self.undecided()[0])
 
     def ask_mark(self, criterion: CriterionId) -> None:
         """Put the rubric's question; with the main point once the model answer has been seen."""

@@ -36,8 +36,7 @@ class MovingPart(InterviewBase):
             case "contest":
                 return has_grade and phase in AFTER_GRADE
             case "self_mark":
-                grade = session.entry().grade if has_grade else None
-                return grade is not None and grade.unsure_count + grade.not_graded_count > 0
+                return has_grade and phase in AFTER_GRADE
             case "undo":
                 return has_grade and bool(session.entry().marks)
             case "simulate":

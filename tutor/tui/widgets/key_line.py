@@ -40,6 +40,8 @@ class KeyLine(Widget):
             key = key_for(active.binding)
             if key is None or not active.enabled or not active.binding.show or active.binding.id != key.id:
                 continue
+            if key.id in getattr(self.screen, "idle_keys", ()):
+                continue  # it would only say why there is nothing to do
             found[key.id] = (key, self.label(key))
         last = [found.pop(key_id) for key_id in ("back", "help", "palette") if key_id in found]
         keys = [*found.values(), *last]

@@ -73,12 +73,14 @@ class MarkForm(Vertical):
         self.query_one("#mark-met", Button).focus()
         self.scroll_visible(animate=False)
 
-    def ask_note(self, criterion: CriterionId) -> None:
-        """Ask for the reason."""
+    def ask_note(self, criterion: CriterionId, becomes: str) -> None:
+        """Ask for the reason, and say what the point counts as once it is given."""
         self.criterion = criterion
         self.set_class(False, "-marking")
         self.set_class(True, "-contesting")
-        self.query_one("#form-question", Line).show(f"What is wrong with the verdict on {criterion}?")
+        self.query_one("#form-question", Line).show(
+            f"What is wrong with the verdict on {criterion}? Enter keeps your note and counts the point as {becomes}."
+        )
         note = self.query_one("#note", Input)
         note.value = ""
         note.focus()
