@@ -122,7 +122,9 @@ async def test_an_answer_that_another_window_settled_is_shown_as_it_stands(
         attempt_id = other.entry().attempt_id
         assert attempt_id is not None
         if otherwise == "graded":
-            all_met = tuple(CriterionGrade(criterion=one, verdict="met", decided_by="code", reason="") for one in CRITERION_IDS)
+            all_met = tuple(
+                CriterionGrade(criterion=one, verdict="met", decided_by="code", reason="") for one in CRITERION_IDS
+            )
             about = Provenance(item_id=EXERCISE, item_version=1, seed=0, answer_hash="")
             assert other.record_grade(attempt_id, Grade(criteria=all_met, provenance=about))
         elif otherwise == "finished":
