@@ -20,7 +20,7 @@ from question_bank import load_bank
 from tutor.interview import Session, single_item_plan
 from tutor.settings import load_settings
 from tutor.store import open_store
-from tutor.tui.app import TutorApp, utc_now
+from tutor.tui.app import TutorApp, local_now
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 EXERCISE = "serving/prefill-decode/completion-time"
@@ -48,7 +48,7 @@ async def session_at(size: tuple[int, int], folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch, open_store(Path(scratch) / "tutor.db") as store:
         bank = load_bank()
         # Seed 0 has the lesson's own numbers.
-        Session.start(store, bank, single_item_plan(EXERCISE, 0, title="Completion time"), utc_now)
+        Session.start(store, bank, single_item_plan(EXERCISE, 0, title="Completion time"), local_now)
         app = TutorApp(settings, store, bank)
 
         def save(name: str) -> None:

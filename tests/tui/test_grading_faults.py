@@ -18,7 +18,7 @@ from tutor.grading import CriterionGrade, Grade
 from tutor.grading.models import Provenance
 from tutor.interview import Session
 from tutor.store import Store
-from tutor.tui.app import utc_now
+from tutor.tui.app import local_now
 from tutor.tui.screens.simulate import SimulateScreen
 
 Tell = Callable[[CriterionGrade | str], None]
@@ -118,7 +118,7 @@ async def test_an_answer_that_another_window_settled_is_shown_as_it_stands(
         screen = await start_item(pilot)
         await hand_in(pilot)
         await until(lambda: "asking the model" in text_of(pilot))
-        other = Session.resume(store, bank, screen.session.interview_id, utc_now)
+        other = Session.resume(store, bank, screen.session.interview_id, local_now)
         attempt_id = other.entry().attempt_id
         assert attempt_id is not None
         if otherwise == "graded":

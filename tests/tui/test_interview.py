@@ -18,7 +18,7 @@ from tests.tui.conftest import (
 from tutor.interview import Session, unfinished
 from tutor.settings import Settings
 from tutor.store import Store
-from tutor.tui.app import TutorApp, utc_now
+from tutor.tui.app import TutorApp, local_now
 from tutor.tui.messages import AnswerGraded
 from tutor.tui.screens.home import HomeScreen
 from tutor.tui.screens.simulate import SimulateScreen
@@ -313,7 +313,9 @@ async def test_an_answer_whose_grading_was_cut_off_by_a_kill_is_graded_on_resume
         assert app.bank is not None
         from tutor.interview import single_item_plan
 
-        session = Session.start(store, app.bank, single_item_plan("serving/prefill-decode/completion-time", 0), utc_now)
+        session = Session.start(
+            store, app.bank, single_item_plan("serving/prefill-decode/completion-time", 0), local_now
+        )
         session.set_confidence(2)
         session.submit(FULL_ANSWER)
         app.continue_interview(session.interview_id)

@@ -37,9 +37,9 @@ ModelChooser = Callable[["Settings", Callable[[str], None]], Awaitable["ModelCho
 """Finds a model, telling in words what it is doing."""
 
 
-def utc_now() -> datetime:
-    """The wall clock; handed to the domain, which has none of its own."""
-    return datetime.now(UTC)
+def local_now() -> datetime:
+    """The wall clock with this place's offset; handed to the domain, which has none of its own."""
+    return datetime.now(UTC).astimezone()
 
 
 def new_seed() -> int:
@@ -82,7 +82,7 @@ class TutorApp(App[int]):
         store: Store | None = None,
         bank: Bank | None = None,
         choose_model: ModelChooser | None = None,
-        clock: Callable[[], datetime] = utc_now,
+        clock: Callable[[], datetime] = local_now,
     ) -> None:
         super().__init__()
         self.settings = settings
