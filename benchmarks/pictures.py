@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -42,6 +43,11 @@ async def until(pilot: Pilot[int], done: object) -> None:
         await pilot.pause(0.1)
 
 
+def self_contained(svg: str) -> str:
+    """Without fonts fetched from elsewhere, and with the spaces kept by every viewer."""
+    return re.sub(r"@font-face\s*{[^}]*}", "", svg).replace("<text ", '<text xml:space="preserve" ')
+
+
 async def session_at(size: tuple[int, int], folder: Path) -> None:
     """Walk through the program at one size and save what is seen."""
     settings = load_settings()
@@ -53,7 +59,7 @@ async def session_at(size: tuple[int, int], folder: Path) -> None:
 
         def save(name: str) -> None:
             path = folder / f"{name}-{size[0]}x{size[1]}.svg"
-            path.write_text(app.export_screenshot(title="Tutor"), encoding="utf-8")
+            path.write_text(self_contained(app.export_screenshot(title="Tutor")), encoding="utf-8")
             print(path)
 
         async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
