@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -27,59 +28,59 @@ class InterviewBase(TutorScreen):
         self.session = session
         self.opened_s = monotonic()
 
+    @abstractmethod
     async def show_question(self) -> None:
         """Show another question, or the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def show_state(self) -> None:
         """Show what has changed about this question."""
-        raise NotImplementedError
 
     # Each of these is one part's own; the others call it.
 
+    @abstractmethod
     def show_counts(self) -> None:
         """Words and the draft's age, above the editor (writing)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def queue_grading(self, attempt_id: str, text: str, question: Question) -> None:
         """Have an answer graded (grading)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop_grading(self) -> None:
         """Cancel the grading that is shown (grading)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advice(self) -> str:
         """What can be done next, after the grade (moves)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def ask_follow_up(self) -> None:
         """Put the follow-up that fits the grade (moves)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def after_follow_up(self) -> None:
         """Go on from a follow-up (moves)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def action_reference(self) -> None:
         """Show the model answer (moves)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def show_reference_text(self) -> None:
         """Fill in the model answer once it may be seen (moves)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def show_beside(self, what: str, *, open_page: bool = False) -> None:
         """Turn the second column to something (beside)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close_beside(self) -> bool:
         """Close what covers the interview on a narrow terminal; False when nothing does (beside)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def show_history(self) -> None:
         """Bring the transcript up to date (beside)."""
-        raise NotImplementedError
 
     @property
     def stage(self) -> OpenStage:
