@@ -11,17 +11,17 @@ import random
 from fractions import Fraction
 from typing import NamedTuple
 
-from sim.scenario import (
+from sim.scenario import Scenario
+from sim.ticks import TICKS_PER_S, to_ticks
+from sim.traffic import (
     ArrivalTimes,
     DeterministicArrivals,
     FixedLength,
     Length,
-    Scenario,
     TrafficClass,
     UniformLength,
     request_count,
 )
-from sim.ticks import TICKS_PER_S, to_ticks
 
 
 class Arrival(NamedTuple):

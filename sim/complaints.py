@@ -3,27 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
-from sim import scenario as model
 from sim.errors import nearest
+from sim.scenario import Scenario
 
 Location = tuple[int | str, ...]
 
-_FIELDS: dict[str, tuple[type[BaseModel], ...]] = {
-    "": (model.Scenario,),
-    "classes": (model.TrafficClass,),
-    "prompt_tokens": (model.FixedLength, model.UniformLength, model.LognormalLength),
-    "output_tokens": (model.FixedLength, model.UniformLength, model.LognormalLength),
-    "arrivals": (model.ArrivalTimes, model.DeterministicArrivals, model.PoissonArrivals),
-    "slo": (model.Slo,),
-    "server": (model.Server,),
-    "step_cost": (model.FixedCost, model.LinearCost),
-}
-# What pydantic puts in an error's location to say which of several models it tried.
-_TAGS = {"fixed", "uniform", "lognormal", "times", "deterministic", "poisson", "linear"}
+_DISCRIMINATORS = ("dist", "kind")
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+@cache
+def _fields() -> dict[str, tuple[type[BaseModel], ...]]:
+    """Field name to the parts that may stand there, over everything a scenario is made of."""
+    found: dict[str, list[type[BaseModel]]] = {"": [Scenario]}
+    todo: list[type[BaseModel]] = [Scenario]
+    while todo:
+        for name, field in todo.pop().model_fields.items():
+            known = found.setdefault(name, [])
+            new = [part for part in _models_in(field.annotation) if part not in known]
+            known += new
+            todo += new
+    return {name: tuple(parts) for name, parts in found.items() if parts}
+
+
+def _tags(part: type[BaseModel]) -> list[str]:
+    """The values of `dist` or `kind` that choose this part."""
+    for name in _DISCRIMINATORS:
+        if name in part.model_fields:
+            return [str(tag) for tag in get_args(part.model_fields[name].annotation)]
+    return []
+
+
+def _options(location: Location) -> list[str]:
+    """Tags that may stand at a place, in the order the parts are declared in."""
+    name = next((part for part in reversed(location) if isinstance(part, str)), "")
+    return [tag for part in _fields().get(name, ()) for tag in _tags(part)]
 
 
 def complaint(error: ValidationError) -> tuple[Location, str]:
@@ -37,8 +63,7 @@ def complaint(error: ValidationError) -> tuple[Location, str]:
 
 
 def _is_tag(location: Location, index: int) -> bool:
-    before = location[index - 1] if index else None
-    return location[index] in _TAGS and before in ("prompt_tokens", "output_tokens", "arrivals", "step_cost")
+    return bool(index) and location[index] in _options(location[:index])
 
 
 def _path(location: Location) -> str:
@@ -55,7 +80,7 @@ def _path(location: Location) -> str:
 
 def _known_fields(location: Location) -> list[str]:
     parent = next((part for part in reversed(location[:-1]) if isinstance(part, str)), "")
-    return sorted({name for part in _FIELDS.get(parent, ()) for name in part.model_fields})
+    return sorted({name for part in _fields().get(parent, ()) for name in part.model_fields})
 
 
 def _shown(value: object) -> str:
@@ -75,12 +100,10 @@ def _say(kind: str, message: str, context: Mapping[str, object], location: Locat
         return "this field is missing; add it"
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         tag = str(context.get("discriminator", "kind")).strip("'")
-        options = {"dist": "fixed, uniform, lognormal"}.get(
-            tag, "fixed, linear" if location[-1] == "step_cost" else "times, deterministic, poisson"
-        )
+        options = _options(location)
         given = context.get("tag")
-        close = nearest(str(given), options.split(", ")) if given else ""
-        return f"{tag} must be one of {options}{close}"
+        close = nearest(str(given), options) if given else ""
+        return f"{tag} must be one of {', '.join(options)}{close}"
     if kind == "literal_error":
         allowed = re.findall(r"'(\w+)'", str(context["expected"]))
         return f"must be one of {', '.join(allowed)}{nearest(str(value), allowed)}, not {_shown(value)}"

@@ -6,10 +6,38 @@ measurements can take this one's place.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol
 
-from sim.scenario import FixedCost, StepCost
+from pydantic import Field
+
+from sim.fields import Part, Seconds
 from sim.ticks import to_ticks
+
+
+class FixedCost(Part):
+    """A step takes the same time whatever is in it."""
+
+    kind: Literal["fixed"]
+    prefill_s: Seconds
+    decode_s: Seconds
+    chunk_s: Seconds | None = None
+    """A step with part of a prompt (alternating, mixed); needed by those two policies."""
+    mixed_s: Seconds | None = None
+    """A step with prompt chunks and decodes together; `chunk_s + decode_s` when absent."""
+
+
+class LinearCost(Part):
+    """base + prompt tokens + decoding sequences + tokens of context read, each times its coefficient."""
+
+    kind: Literal["linear"]
+    base_s: Seconds = 0.0
+    per_prefill_token_s: Seconds = 0.0
+    per_decode_seq_s: Seconds = 0.0
+    per_context_token_s: Seconds = 0.0
+
+
+StepCost = Annotated[FixedCost | LinearCost, Field(discriminator="kind")]
+
 
 StepKind = Literal["prefill", "decode", "chunk", "mixed"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sim.records import RequestRecord
-from sim.scenario import Slo
 from sim.ticks import TICKS_PER_S
+from sim.traffic import Slo
 
 METRICS = ("ttft", "itl", "tpot", "e2e", "queue", "prefill")
 STATISTICS = ("mean", "p50", "p95", "p99", "max")

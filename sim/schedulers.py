@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from sim.cost import StepKind, StepWork
-from sim.scenario import Server
+from sim.server import Server
 
 
 @dataclass(slots=True, eq=False)
