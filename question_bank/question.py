@@ -72,6 +72,10 @@ class FollowUp(_Frozen):
     criterion: CriterionId | None
     misconception: str | None
     text: str
+    after: str | None = None
+    """Id of the follow-up that this one goes deeper into; it is asked after that one only."""
+    good: str = ""
+    """What a good reply holds, for a coach; empty when the author gave none."""
 
 
 class ExampleAnswer(_Frozen):
@@ -109,6 +113,19 @@ class SimCheck(_Frozen):
     """Metric × scale is in the expected result's unit (1000 from seconds to milliseconds)."""
     run: Literal["scenario", "baseline"] = "scenario"
     """Which of the plan's two scenarios gives the metric."""
+    tolerance: float = 1e-4
+    """Largest relative distance of the simulator's mean over the plan's `runs` seeds."""
+
+
+class Direction(_Frozen):
+    """Which way a metric goes from the baseline to the scenario."""
+
+    metric: str
+    change: Literal["lower", "higher", "same"]
+    by_at_least: float = 0.0
+    """lower, higher: fraction of the baseline."""
+    within: float = 0.02
+    """same: fraction of the baseline."""
 
 
 class SimulationPlan(_Frozen):
@@ -119,6 +136,9 @@ class SimulationPlan(_Frozen):
     baseline: dict[str, object] | None = None
     """The scenario before the change, where the question is about one."""
     checks: tuple[SimCheck, ...]
+    directions: tuple[Direction, ...] = ()
+    runs: int = 1
+    """Simulator seeds to average over."""
     note: str
 
 
@@ -133,6 +153,8 @@ class Question(_Frozen):
     topics: tuple[str, ...]
     difficulty: int
     minutes: float
+    section: str | None = None
+    """Id of the lesson's section that it belongs to."""
     prompt: str
     """Markdown with all numbers filled in; holds no result."""
     parameters: dict[str, float]

@@ -1,254 +1,77 @@
-"""What a pack and a lesson file may contain.
-
-Formulas and templates stay text here; `question_bank.variants` fills them in.
-"""
+"""What a pack's files may contain: the pack itself, its lessons, further items, topics and sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from question_bank.formula import MAX_LENGTH
-from rubrics.schema import CRITERION_IDS, CriterionId
+from question_bank.schema_items import (
+    AnyItem,
+    Checkpoint,
+    Exercise,
+    Formula,
+    Frozen,
+    Item,
+    ItemId,
+    Line,
+    Name,
+    Number,
+    OpenItem,
+    Parameter,
+    Prediction,
+    Probe,
+    Recall,
+    Slug,
+    Text,
+)
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
-ItemId = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*){1,2}$", max_length=120)
+__all__ = [
+    "AnyItem",
+    "Checkpoint",
+    "Exercise",
+    "Figure",
+    "Formula",
+    "Item",
+    "ItemFile",
+    "Lesson",
+    "Misconception",
+    "OpenItem",
+    "Pack",
+    "Parameter",
+    "Prediction",
+    "Probe",
+    "Recall",
+    "Section",
+    "Source",
+    "SourcesFile",
+    "Topic",
+    "TopicsFile",
 ]
-# Strict, because YAML's `yes` would count as 1 and "5" as 5.
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
-Formula = Annotated[
-    str | StrictInt | Number, Field(description=f"arithmetic over names, at most {MAX_LENGTH} characters")
-]
-Line = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000, strip_whitespace=True)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Figure(Frozen):
+    """A worked number of a section: it stands in the text, and a formula gives it."""
 
-
-class Parameter(_Frozen):
-    """A number that each seed draws anew: from `choices`, or from `range` in steps of `step`."""
-
-    label: Line
-    unit: str = ""
-    default: Number
-    """The value with seed 0."""
-    choices: tuple[Number, ...] | None = Field(default=None, min_length=1, max_length=200)
-    range: tuple[Number, Number] | None = None
-    """Lowest and highest value, both included."""
-    step: Number | None = Field(default=None, gt=0)
-    given: bool = True
-    """Whether the prompt states it."""
-
-    @model_validator(mode="after")
-    def _one_source_of_values(self) -> Parameter:
-        if (self.choices is None) == (self.range is None):
-            raise ValueError("give either choices or a range with a step")
-        if self.range is not None:
-            low, high = self.range
-            if self.step is None:
-                raise ValueError("a range needs a step")
-            if high < low:
-                raise ValueError(f"range [{low:g}, {high:g}] is empty; write the lower end first")
-            if (high - low) / self.step > 100_000:
-                raise ValueError("range has more than 100,000 steps; use a larger step")
-        elif self.step is not None:
-            raise ValueError("a step belongs to a range, not to choices")
-        return self
-
-
-class DerivedSpec(_Frozen):
-    """An intermediate value that a good derivation shows, e.g. the number of gaps."""
-
+    shown: Line
+    """As it stands in the text; the number in it is compared to the last digit shown."""
     formula: Formula
-    label: Line
-    unit: str = ""
+    """In the unit shown, over the lesson's `values`."""
 
 
-class ExpectedSpec(_Frozen):
-    """A number that the answer has to give."""
-
-    label: Line
-    formula: Formula
-    unit: str
-    rel_tolerance: Number = Field(default=0.01, gt=0, le=0.5)
-    synonyms: tuple[Line, ...] = ()
-
-
-class SlipSpec(_Frozen):
-    """A mistake: the wrong value it gives for one or more expected results, and its diagnosis."""
-
-    id: Slug
-    values: dict[Name, Formula] = Field(min_length=1)
-    """Expected result's name -> formula of the wrong value."""
-    diagnosis: Text
-    misconception: Slug | None = None
-    """The lesson's misconception that the mistake shows; a follow-up about it then comes first."""
-
-
-class CriterionSpec(_Frozen):
-    """What earns one criterion; all texts may hold {formulas}."""
-
-    statement: Text
-    key_points: tuple[Text, ...] = Field(min_length=1)
-    not_enough: tuple[Text, ...] = ()
-    met_example: Text
-    nearly_example: Text
-
-
-class FollowUpSpec(_Frozen):
-    id: Slug
-    criterion: CriterionId | None = None
-    misconception: Slug | None = None
-    text: Text
-
-
-class ExampleAnswerSpec(_Frozen):
-    id: Slug
-    text: Text
-    met: tuple[CriterionId, ...]
-
-
-class SimCheckSpec(_Frozen):
-    expected: Name
-    metric: Line
-    scale: Number = 1.0
-    run: Literal["scenario", "baseline"] = "scenario"
-
-
-class SimulationSpec(_Frozen):
-    """A scenario whose strings starting with "=" are formulas over the item's names."""
-
-    scenario: dict[str, object]
-    baseline: dict[str, object] | None = None
-    checks: tuple[SimCheckSpec, ...] = ()
-    note: Text
-
-
-class _ItemBase(_Frozen):
-    id: ItemId
-    version: int = Field(ge=1)
-    title: Line
-    topics: tuple[Slug, ...] = Field(min_length=1)
-    difficulty: Literal[1, 2, 3]
-    minutes: Number = Field(gt=0, le=120)
-    prompt: Text
-
-
-class _OpenItem(_ItemBase):
-    """An item answered in free text and graded on the four criteria."""
-
-    parameters: dict[Name, Parameter] = Field(default_factory=dict, max_length=30)
-    constraints: tuple[Formula, ...] = ()
-    """Each must be true (not 0) for a draw to be used."""
-    derived: dict[Name, DerivedSpec] = Field(default_factory=dict, max_length=60)
-    """Each may use parameters and the derived values above it."""
-    expected: dict[Name, ExpectedSpec] = Field(default_factory=dict, max_length=12)
-    slips: tuple[SlipSpec, ...] = ()
-    criteria: dict[CriterionId, CriterionSpec]
-    follow_ups: tuple[FollowUpSpec, ...] = ()
-    weak_indicators: tuple[Line, ...] = ()
-    hints: tuple[Text, ...] = Field(default=(), max_length=4)
-    solution: Text
-    example_answers: tuple[ExampleAnswerSpec, ...] = ()
-    simulation: SimulationSpec | None = None
-
-    @model_validator(mode="after")
-    def _names_agree(self) -> _OpenItem:
-        missing = [name for name in CRITERION_IDS if name not in self.criteria]
-        if missing:
-            raise ValueError(f"criteria lacks {', '.join(missing)}; an open item says what earns each of the four")
-        names = [*self.parameters, *self.derived, *self.expected]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"{twice[0]!r} is both a parameter, derived or expected; each name stands once")
-        for slip in self.slips:
-            for name in slip.values:
-                if name not in self.expected:
-                    raise ValueError(f"slip {slip.id!r} gives a value for {name!r}, which is not an expected result")
-        for check in self.simulation.checks if self.simulation else ():
-            if check.run == "baseline" and self.simulation and self.simulation.baseline is None:
-                raise ValueError("a simulation check of the baseline, but there is no baseline scenario")
-            if check.expected not in self.expected:
-                raise ValueError(f"simulation check of {check.expected!r}, which is not an expected result")
-        return self
-
-
-class Exercise(_OpenItem):
-    """A problem with numbers."""
-
-    kind: Literal["exercise"]
-    expected: dict[Name, ExpectedSpec] = Field(min_length=1, max_length=12)
-    hints: tuple[Text, ...] = Field(min_length=4, max_length=4)
-
-
-class Probe(_OpenItem):
-    """An open interview question."""
-
-    kind: Literal["probe"]
-    weak_indicators: tuple[Line, ...] = Field(min_length=1)
-
-
-class RecallLevel(_Frozen):
-    """One of the three confidence levels, 1 the lowest."""
-
-    level: Literal[1, 2, 3]
-    label: Line
-    meaning: Line
-
-
-class Recall(_OpenItem):
-    """Explaining from memory, with a confidence level."""
-
-    kind: Literal["recall"]
-    levels: tuple[RecallLevel, RecallLevel, RecallLevel]
-
-
-class Prediction(_OpenItem):
-    """A change to a scenario whose effect is predicted before it is run."""
-
-    kind: Literal["prediction"]
-    expected: dict[Name, ExpectedSpec] = Field(min_length=1, max_length=12)
-    simulation: SimulationSpec
-
-
-class OptionSpec(_Frozen):
-    text: Line
-    reason: Text
-
-
-class Checkpoint(_ItemBase):
-    """A multiple-choice question; options are keyed by id and shuffled when shown."""
-
-    kind: Literal["checkpoint"]
-    options: dict[Slug, OptionSpec] = Field(min_length=2, max_length=8)
-    answer: Slug
-    """Id of the one right option."""
-
-    @model_validator(mode="after")
-    def _answer_is_an_option(self) -> Checkpoint:
-        if self.answer not in self.options:
-            raise ValueError(f"answer {self.answer!r} is none of the options {', '.join(self.options)}")
-        return self
-
-
-Item = Annotated[Exercise | Probe | Checkpoint | Recall | Prediction, Field(discriminator="kind")]
-OpenItem = Exercise | Probe | Recall | Prediction
-
-
-class Section(_Frozen):
+class Section(Frozen):
     id: Slug
     title: Line
     text: Text
     """Markdown."""
+    figures: tuple[Figure, ...] = ()
+    given: tuple[Number, ...] = ()
+    """Numbers that the text states without working them out: made up for teaching, or from a source."""
+    sources: tuple[Slug, ...] = ()
 
 
-class Misconception(_Frozen):
+class Misconception(Frozen):
     id: Slug
     belief: Line
     correction: Text
@@ -256,14 +79,20 @@ class Misconception(_Frozen):
     """What to look at, to see that the belief is wrong."""
 
 
-class Source(_Frozen):
+class Source(Frozen):
+    id: Slug | None = None
+    """By which sections and items name it; unique in its pack."""
     name: Line
+    section: Line | None = None
+    """Where in it: a heading, a table, a file."""
+    date: Annotated[str, StringConstraints(pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")] | None = None
+    """When it was published, or read where it has no date: 2024, 2024-07 or 2024-07-23."""
     url: Annotated[str, StringConstraints(pattern=r"^https://[^\s]+$", max_length=300)]
     supports: Text
     """What it stands for, and what it does not."""
 
 
-class Lesson(_Frozen):
+class Lesson(Frozen):
     id: ItemId
     """`<pack>/<lesson>`; the ids of its items begin with it."""
     title: Line
@@ -272,25 +101,81 @@ class Lesson(_Frozen):
     prerequisites: tuple[ItemId, ...] = ()
     """Ids of lessons to read first."""
     evidence_class: Line
+    values: dict[Name, Formula] = Field(default_factory=dict, max_length=100)
+    """Numbers that its figures are worked out from; each may use those above it."""
     sections: tuple[Section, ...] = Field(min_length=1)
     misconceptions: tuple[Misconception, ...] = ()
-    items: tuple[Item, ...] = Field(min_length=1)
+    items: tuple[Item, ...] = ()
+    """More may stand in files of the pack's folder `items`."""
     wrap_up: Text
     sources: tuple[Source, ...] = ()
 
     @model_validator(mode="after")
     def _items_belong_here(self) -> Lesson:
-        for item in self.items:
-            if not item.id.startswith(f"{self.id}/"):
-                raise ValueError(f"item id {item.id!r} must begin with the lesson's id {self.id!r} and a slash")
+        _all_belong(self.items, self.id)
         return self
 
-    def items_of(self, kind: str) -> Iterator[Exercise | Probe | Checkpoint | Recall | Prediction]:
+    def items_of(self, kind: str) -> Iterator[AnyItem]:
         """The lesson's items of one kind, in order."""
         return (item for item in self.items if item.kind == kind)
 
+    def items_on(self, section_id: str) -> Iterator[AnyItem]:
+        """The items bound to one section, in order."""
+        return (item for item in self.items if item.section == section_id)
 
-class Pack(_Frozen):
+
+def _all_belong(items: tuple[Item, ...], lesson_id: str) -> None:
+    for item in items:
+        if not item.id.startswith(f"{lesson_id}/"):
+            raise ValueError(f"item id {item.id!r} must begin with the lesson's id {lesson_id!r} and a slash")
+
+
+class ItemFile(Frozen):
+    """Further items of one lesson, in a file of their own below the pack's folder `items`."""
+
+    lesson: ItemId
+    items: tuple[Item, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _items_belong_here(self) -> ItemFile:
+        _all_belong(self.items, self.lesson)
+        return self
+
+
+class Topic(Frozen):
+    """What a question is about; practice is balanced over topics."""
+
+    id: Slug
+    title: Line
+    prerequisites: tuple[Slug, ...] = ()
+    """Topics to know first."""
+
+
+class TopicsFile(Frozen):
+    """topics.yaml of a pack: with it, items may name no other topic."""
+
+    topics: tuple[Topic, ...] = Field(min_length=1, max_length=300)
+
+    @model_validator(mode="after")
+    def _each_once_and_in_order(self) -> TopicsFile:
+        seen: set[str] = set()
+        for topic in self.topics:
+            if topic.id in seen:
+                raise ValueError(f"topic {topic.id!r} stands twice; remove one")
+            for needed in topic.prerequisites:
+                if needed not in seen:
+                    raise ValueError(f"topic {topic.id!r} needs {needed!r}, which does not stand above it")
+            seen.add(topic.id)
+        return self
+
+
+class SourcesFile(Frozen):
+    """sources.yaml of a pack: sources that several lessons share."""
+
+    sources: tuple[Source, ...] = Field(min_length=1, max_length=300)
+
+
+class Pack(Frozen):
     id: Slug
     """First part of the ids of its lessons."""
     title: Line

@@ -19,6 +19,8 @@ _BYTES |= {f"{prefix}iB": 1024.0**power for power, prefix in enumerate("KMGT", 1
 _COUNTS = {
     *("", "%", "×", "tokens", "token", "requests", "request", "gaps", "gap", "chunks", "chunk", "steps", "step"),
     *("sequences", "sequence", "blocks", "block", "replicas", "replica", "GPUs", "GPU", "layers", "heads"),
+    *("parameters", "parameter", "experts", "users", "rows", "events", "stages", "workers", "seats", "preemptions"),
+    *("instances", "rounds", "$", "Mtokens", "Mtoken", "bits", "hits", "attempts", "drafts", "sessions"),
 }
 _FLOP = {"FLOP": 1.0, "GFLOP": 1e9, "TFLOP": 1e12}
 _CONVERSIONS = {1000.0, 0.001, 1e6, 1e-6, 1e9, 1e-9, 1e12, 60.0, 3600.0, 1024.0, 1024.0**2, 1024.0**3}

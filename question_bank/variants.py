@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from question_bank.errors import DrawError, FormulaError
 from question_bank.formula import evaluate
 from question_bank.question import (
     CriterionGuide,
+    Direction,
     ExampleAnswer,
     Expected,
     FollowUp,
@@ -21,9 +22,10 @@ from question_bank.question import (
     SimulationPlan,
     Slip,
 )
-from question_bank.schema import (
+from question_bank.schema_items import (
     Checkpoint,
     Exercise,
+    FollowUpSpec,
     Formula,
     OpenItem,
     Parameter,
@@ -133,11 +135,37 @@ def _simulation(spec: SimulationSpec | None, values: Mapping[str, float]) -> Sim
         scenario=scenario,
         baseline=baseline,
         checks=tuple(
-            SimCheck(expected=check.expected, metric=check.metric, scale=check.scale, run=check.run)
+            SimCheck(
+                expected=check.expected,
+                metric=check.metric,
+                scale=check.scale,
+                run=check.run,
+                tolerance=check.tolerance,
+            )
             for check in spec.checks
         ),
+        directions=tuple(
+            Direction(metric=each.metric, change=each.change, by_at_least=each.by_at_least, within=each.within)
+            for each in spec.directions
+        ),
+        runs=spec.runs,
         note=fill(spec.note, values),
     )
+
+
+def _follow_ups(spec: FollowUpSpec, above: FollowUp | None, values: Mapping[str, float]) -> Iterator[FollowUp]:
+    """The follow-up and those below it, which inherit what it is asked for."""
+    this = FollowUp(
+        id=spec.id,
+        criterion=spec.criterion or (above.criterion if above else None),
+        misconception=spec.misconception or (above.misconception if above else None),
+        text=fill(spec.text, values),
+        after=above.id if above else None,
+        good=fill(spec.good, values) if spec.good else "",
+    )
+    yield this
+    for child in spec.then:
+        yield from _follow_ups(child, this, values)
 
 
 def build_question(item: Exercise | Probe | Checkpoint | Recall | Prediction, seed: int) -> Question:
@@ -166,6 +194,7 @@ def _checkpoint(item: Checkpoint, seed: int) -> Question:
         topics=item.topics,
         difficulty=item.difficulty,
         minutes=item.minutes,
+        section=item.section,
         prompt=fill(item.prompt, {}),
         parameters={},
         givens=(),
@@ -206,6 +235,7 @@ def _open(item: OpenItem, seed: int) -> Question:
         topics=item.topics,
         difficulty=item.difficulty,
         minutes=item.minutes,
+        section=item.section,
         prompt=fill(item.prompt, full),
         parameters=values,
         givens=tuple(
@@ -240,15 +270,7 @@ def _open(item: OpenItem, seed: int) -> Question:
             )
             for criterion, spec in item.criteria.items()
         },
-        follow_ups=tuple(
-            FollowUp(
-                id=each.id,
-                criterion=each.criterion,
-                misconception=each.misconception,
-                text=fill(each.text, full),
-            )
-            for each in item.follow_ups
-        ),
+        follow_ups=tuple(each for root in item.follow_ups for each in _follow_ups(root, None, full)),
         weak_indicators=tuple(fill(text, full) for text in item.weak_indicators),
         hints=tuple(fill(text, full) for text in item.hints),
         reference=fill(item.solution, full),

@@ -90,10 +90,7 @@ class Replica(Protocol):
     def settle(self, now: int) -> Many[Sequence]:
         """Let everything happen that is over by `now`, and return the requests that finished, in order.
 
-        Sets `first_token` and `last_token` of sequences. A run is over when its `end` is at or before `now`.
+        Sets `first_token` and `last_token` of sequences. A run always ends with the step in which any
+        sequence emits its first or last token, so neither is ever found out later than it happened.
         """
-        ...
-
-    def watch(self, seq: Sequence) -> None:
-        """Make sure that no run passes beyond the step in which `seq` emits its first token or finishes."""
         ...
