@@ -39,17 +39,8 @@ class Scenario(Part):
         if total > MAX_REQUESTS:
             raise ValueError(f"{total:,} requests are more than the {MAX_REQUESTS:,} allowed; lower the counts")
         cost = self.step_cost
-        if isinstance(cost, FixedCost):
-            if cost.chunk_s is None and self.server.policy in ("alternating", "mixed"):
-                raise ValueError(f"step_cost.chunk_s is needed with the policy {self.server.policy!r}; add it")
-            times: tuple[float, ...] = (cost.prefill_s, cost.decode_s, cost.chunk_s or 0.0)
-        else:
-            times = (
-                cost.base_s,
-                cost.per_prefill_token_s,
-                cost.per_decode_seq_s,
-                cost.per_context_token_s,
-            )
-        if not any(times):
+        if isinstance(cost, FixedCost) and cost.chunk_s is None and self.server.policy in ("alternating", "mixed"):
+            raise ValueError(f"step_cost.chunk_s is needed with the policy {self.server.policy!r}; add it")
+        if cost.takes_no_time:
             raise ValueError("step_cost makes every step take no time at all; set at least one time above zero")
         return self

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from sim.cost import StepKind, StepWork
+from sim.cost import StepKind, StepWork, attention_pairs
 from sim.server import Server
 
 
@@ -53,7 +53,8 @@ class StepPlan(NamedTuple):
         """The plan as the cost model sees it."""
         context = sum(seq.computed for seq, _ in self.prefill)
         context += sum(seq.prompt_tokens + seq.generated for seq in self.decode)
-        return StepWork(self.kind, sum(tokens for _, tokens in self.prefill), len(self.decode), context)
+        pairs = sum(attention_pairs(tokens, seq.computed) for seq, tokens in self.prefill)
+        return StepWork(self.kind, sum(tokens for _, tokens in self.prefill), len(self.decode), context, pairs)
 
 
 class ServerState:
