@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
@@ -11,13 +12,24 @@ from sim.fields import (
     MAX_LENGTH_TOKENS,
     MAX_REQUESTS,
     Part,
+    Positive,
     PositiveSeconds,
     Rate,
     RequestCount,
     Seconds,
+    Share,
     Tokens,
     plain_number,
+    whole_number,
 )
+
+Weight = Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e12, allow_inf_nan=False)]
+RateOrZero = Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e9, allow_inf_nan=False)]
+Priority = Annotated[int, BeforeValidator(whole_number), Field(ge=-(2**31), le=2**31 - 1)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+
+MAX_QUIET_CYCLES = 1_000_000
+"""On-off cycles that a class may be expected to go through; more would take longer to draw than to simulate."""
 
 # ---- lengths ---------------------------------------------------------------------------------------
 
@@ -58,6 +70,26 @@ class LognormalLength(Part):
         return self
 
 
+def _check_weights(values: int, weights: tuple[float, ...]) -> None:
+    if weights and len(weights) != values:
+        raise ValueError(f"there are {values} values but {len(weights)} weights; give each value one, or none at all")
+    if weights and not any(weights):
+        raise ValueError("all weights are zero; set at least one above zero")
+
+
+class EmpiricalLength(Part):
+    """One of `values`, with chances in proportion to `weights` (equal chances when there are none)."""
+
+    dist: Literal["empirical"]
+    values: Annotated[tuple[Tokens, ...], Field(min_length=1, max_length=MAX_REQUESTS)]
+    weights: Annotated[tuple[Weight, ...], Field(max_length=MAX_REQUESTS)] = ()
+
+    @model_validator(mode="after")
+    def _matched(self) -> EmpiricalLength:
+        _check_weights(len(self.values), self.weights)
+        return self
+
+
 def _length_from_number(value: object) -> object:
     """`250` is short for `{dist: fixed, tokens: 250}`."""
     if isinstance(value, Mapping | BaseModel):
@@ -66,10 +98,62 @@ def _length_from_number(value: object) -> object:
 
 
 Length = Annotated[
-    FixedLength | UniformLength | LognormalLength,
+    FixedLength | UniformLength | LognormalLength | EmpiricalLength,
     Field(discriminator="dist"),
     BeforeValidator(_length_from_number),
 ]
+
+
+class LengthPairs(Part):
+    """Prompt and output lengths drawn together, so that they stay correlated: one of `pairs` by `weights`."""
+
+    dist: Literal["pairs"]
+    pairs: Annotated[tuple[tuple[Tokens, Tokens], ...], Field(min_length=1, max_length=MAX_REQUESTS)]
+    weights: Annotated[tuple[Weight, ...], Field(max_length=MAX_REQUESTS)] = ()
+
+    @model_validator(mode="after")
+    def _matched(self) -> LengthPairs:
+        _check_weights(len(self.pairs), self.weights)
+        return self
+
+
+Lengths = Annotated[LengthPairs, Field()]
+
+# ---- durations -------------------------------------------------------------------------------------
+
+
+class FixedDuration(Part):
+    """Always the same time."""
+
+    dist: Literal["fixed"]
+    time_s: Seconds
+
+
+class ExponentialDuration(Part):
+    """Exponential with the given mean."""
+
+    dist: Literal["exponential"]
+    mean_s: PositiveSeconds
+
+
+def _duration_from_number(value: object) -> object:
+    """`1.5` is short for `{dist: fixed, time_s: 1.5}`."""
+    if isinstance(value, Mapping | BaseModel):
+        return value
+    return {"dist": "fixed", "time_s": value}
+
+
+Duration = Annotated[
+    FixedDuration | ExponentialDuration,
+    Field(discriminator="dist"),
+    BeforeValidator(_duration_from_number),
+]
+
+
+def mean_s(duration: Duration) -> float:
+    """The mean of a duration, seconds."""
+    return duration.time_s if isinstance(duration, FixedDuration) else duration.mean_s
+
 
 # ---- arrivals --------------------------------------------------------------------------------------
 
@@ -99,8 +183,134 @@ class PoissonArrivals(Part):
     start_s: Seconds = 0.0
 
 
+class GammaArrivals(Part):
+    """`count` requests with independent gamma gaps of mean `1 / rate_per_s` and coefficient of variation `cv`.
+
+    The shape is `1 / cv²`: below 1 steadier than Poisson, above 1 in clumps, at 1 Poisson.
+    """
+
+    kind: Literal["gamma"]
+    rate_per_s: Rate
+    cv: Annotated[float, BeforeValidator(plain_number), Field(ge=0.01, le=100, allow_inf_nan=False)]
+    count: RequestCount
+    start_s: Seconds = 0.0
+
+
+class BurstArrivals(Part):
+    """`count` requests at once, at `start_s`."""
+
+    kind: Literal["burst"]
+    count: RequestCount
+    start_s: Seconds = 0.0
+
+
+class OnOffArrivals(Part):
+    """Poisson whose rate switches: `on_rate_per_s` for `on_s`, then `off_rate_per_s` for `off_s`, and again.
+
+    With exponential durations this is the two-state Markov-modulated Poisson process.
+    """
+
+    kind: Literal["bursts"]
+    on_rate_per_s: Rate
+    on_s: Duration
+    off_rate_per_s: RateOrZero = 0.0
+    off_s: Duration
+    count: RequestCount
+    start_s: Seconds = 0.0
+
+    @model_validator(mode="after")
+    def _gets_on(self) -> OnOffArrivals:
+        for name, duration in (("on_s", self.on_s), ("off_s", self.off_s)):
+            if mean_s(duration) <= 0:
+                raise ValueError(f"{name} must be above 0")
+        per_cycle = self.on_rate_per_s * mean_s(self.on_s) + self.off_rate_per_s * mean_s(self.off_s)
+        if self.count > MAX_QUIET_CYCLES * per_cycle:
+            raise ValueError(
+                f"a cycle brings {per_cycle:.3g} requests, so {self.count:,} of them take more than "
+                f"{MAX_QUIET_CYCLES:,} cycles; raise a rate or a duration, or lower the count"
+            )
+        return self
+
+
+class DiurnalArrivals(Part):
+    """Poisson whose rate swings as a cosine: `mean_rate_per_s * (1 + swing * cos(2π (t - peak_s) / period_s))`."""
+
+    kind: Literal["diurnal"]
+    mean_rate_per_s: Rate
+    swing: Share
+    """0: steady; 1: down to nothing at the quietest moment and up to twice the mean at the busiest."""
+    period_s: PositiveSeconds = 86_400.0
+    peak_s: Seconds = 0.0
+    count: RequestCount
+    start_s: Seconds = 0.0
+
+
+class RateStep(Part):
+    """From `from_s` on, this rate holds until the next step."""
+
+    from_s: Seconds
+    rate_per_s: RateOrZero
+
+
+class PiecewiseArrivals(Part):
+    """Poisson with a rate that changes at given times, counted from `start_s`; the first step is at 0.
+
+    With `period_s` the steps start over after that time; otherwise the last rate goes on.
+    """
+
+    kind: Literal["piecewise"]
+    steps: Annotated[tuple[RateStep, ...], Field(min_length=1, max_length=100_000)]
+    period_s: PositiveSeconds | None = None
+    count: RequestCount
+    start_s: Seconds = 0.0
+
+    @model_validator(mode="after")
+    def _gets_on(self) -> PiecewiseArrivals:
+        starts = [step.from_s for step in self.steps]
+        if starts[0] != 0:
+            raise ValueError("the first of the steps must have from_s 0")
+        if any(later <= earlier for earlier, later in pairwise(starts)):
+            raise ValueError("from_s must rise from step to step")
+        if self.period_s is None:
+            if not self.steps[-1].rate_per_s:
+                raise ValueError("the last rate is 0 and goes on forever; raise it, or give a period_s")
+            return self
+        if self.period_s <= starts[-1]:
+            raise ValueError(f"period_s must be above the last from_s, {starts[-1]:g}")
+        ends = [*starts[1:], self.period_s]
+        per_cycle = sum(step.rate_per_s * (end - step.from_s) for step, end in zip(self.steps, ends, strict=True))
+        if self.count > MAX_QUIET_CYCLES * per_cycle:
+            raise ValueError(
+                f"a period brings {per_cycle:.3g} requests, so {self.count:,} of them take more than "
+                f"{MAX_QUIET_CYCLES:,} periods; raise a rate or the period_s, or lower the count"
+            )
+        return self
+
+
+class ClosedLoop(Part):
+    """`users` clients, each sending its next request `think_s` after its last one ended; `count` in all.
+
+    Each user starts with a think time, counted from `start_s`. When requests arrive depends on the server, so
+    they are made while the simulation runs.
+    """
+
+    kind: Literal["closed_loop"]
+    users: Positive
+    think_s: Duration
+    count: RequestCount
+    start_s: Seconds = 0.0
+
+
 Arrivals = Annotated[
-    ArrivalTimes | DeterministicArrivals | PoissonArrivals,
+    ArrivalTimes
+    | DeterministicArrivals
+    | PoissonArrivals
+    | GammaArrivals
+    | BurstArrivals
+    | OnOffArrivals
+    | DiurnalArrivals
+    | PiecewiseArrivals
+    | ClosedLoop,
     Field(discriminator="kind"),
 ]
 
@@ -116,12 +326,30 @@ class Slo(Part):
     e2e_s: PositiveSeconds | None = None
 
 
+class SharedPrefix(Part):
+    """A system prompt of `tokens` tokens in front of each prompt, one of `groups` different ones.
+
+    It comes on top of the class's prompt length. Prefixes of one `name` are the same in all classes.
+    """
+
+    tokens: Tokens
+    groups: Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=100_000)] = 1
+    dist: Literal["uniform", "zipf"] = "uniform"
+    """uniform: all groups equally likely; zipf: the k-th with a chance in proportion to `1 / k ** exponent`."""
+    exponent: Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=10, allow_inf_nan=False)] = 1.0
+    name: Identifier | None = None
+    """The class's name when absent."""
+
+
 class TrafficClass(Part):
     """One kind of request: how many tokens, when it arrives, how long its client waits."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
-    prompt_tokens: Length
-    output_tokens: Length
+    name: Identifier
+    prompt_tokens: Length | None = None
+    output_tokens: Length | None = None
+    """Both lengths are needed unless `lengths` gives them in pairs."""
+    lengths: Lengths | None = None
+    prefix: SharedPrefix | None = None
     arrivals: Arrivals
     preprocess_s: Seconds = 0.0
     """Work at the front end before the request joins the queue; any number run side by side."""
@@ -131,7 +359,20 @@ class TrafficClass(Part):
     """The client cancels when it has seen no first token this long after arrival."""
     prefilled: bool = False
     """The prompt's state is there already: the request joins as an active sequence and only decodes."""
+    priority: Priority = 0
+    """Smaller is served first, where the scheduler heeds priorities."""
+    tenant: Identifier | None = None
+    """Whose requests these are; several classes may belong to one tenant."""
     slo: Slo = Slo()
+
+    @model_validator(mode="after")
+    def _has_lengths(self) -> TrafficClass:
+        for name, length in (("prompt_tokens", self.prompt_tokens), ("output_tokens", self.output_tokens)):
+            if length is None and self.lengths is None:
+                raise ValueError(f"{name} is missing; add it, or give both lengths as pairs in `lengths`")
+            if length is not None and self.lengths is not None:
+                raise ValueError(f"`lengths` and {name} both say how long requests are; remove one")
+        return self
 
 
 def request_count(item: TrafficClass) -> int:
