@@ -25,7 +25,7 @@ from sim.accounting import (
 from sim.casefile import Case, CaseRequest, Step, Table, Unreadable, load_cases
 from sim.errors import ScenarioError
 from sim.kv import TokenStream
-from sim.vllm import Engine, EngineConfig, EngineRequest, Scheduler, StepPlan, StopReason
+from sim.vllm import Engine, EngineConfig, EngineRequest, Scheduler, StepPlan
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class _Replay:
         self._old = engine == "0.11"
         self._specs = {request.id: (index, request) for index, request in enumerate(case.requests)}
         self._scheduler = Scheduler(case.config, engine)
+        self._requests: dict[str, EngineRequest] = {}
 
     def run(self) -> Difference | None:
         note = self._case.version_note if self._old else None
@@ -109,17 +110,20 @@ class _Replay:
     def _step(self, step: Step, expected: Mapping[str, Any]) -> Difference | None:
         events, scheduler = step.events_before, self._scheduler
         for name in events.arrive:
-            scheduler.add(_request(*self._specs[name], self._case.config))
+            if name in self._requests:
+                raise _Unknown(f"{name!r} is there already (step {step.step})")
+            request = self._requests[name] = _request(*self._specs[name], self._case.config)
+            scheduler.add(request)
         for name in events.abort:
-            scheduler.abort(name)
+            if name in self._requests:
+                scheduler.abort(self._requests[name])
         if events.reset_prefix_cache:
             done = scheduler.pool.reset()
             if events.reset_ok is not None and done != events.reset_ok:
                 return Difference(step.step, "reset_ok", events.reset_ok, done)
         plan = scheduler.plan()
         state = _planned(scheduler, plan)
-        finished = scheduler.complete(plan)
-        state |= self._completed(finished)
+        state |= self._completed(scheduler.complete(plan))
         for name, value in expected.items():
             if name == "prefix_hit_tokens_if_arriving_now":
                 got: object = self._probes(step.step, value)
@@ -131,11 +135,14 @@ class _Replay:
                 return Difference(step.step, name, value, got)
         return None
 
-    def _completed(self, finished: Mapping[str, StopReason]) -> dict[str, object]:
-        requests = self._scheduler.requests
+    def _completed(self, finished: Sequence[EngineRequest]) -> dict[str, object]:
         return {
             "finished_after_step": {
-                name: {"reason": reason, "output_tokens": requests[name].generated} for name, reason in finished.items()
+                request.id: {
+                    "reason": "stop" if request.status == "finished_stopped" else "length",
+                    "output_tokens": request.generated,
+                }
+                for request in finished
             },
             "free_blocks_after_step": self._scheduler.pool.free,
         }
@@ -155,7 +162,7 @@ class _Replay:
 
     def _end(self) -> Difference | None:
         for name, expected in self._case.final.items():
-            request = self._scheduler.requests.get(name)
+            request = self._requests.get(name)
             got = {
                 "status": request.status if request else None,
                 "output_tokens": request.generated if request else None,
@@ -172,7 +179,8 @@ class _Replay:
 def _request(index: int, spec: CaseRequest, config: EngineConfig) -> EngineRequest:
     return EngineRequest(
         id=spec.id,
-        tokens=TokenStream(spec.prompt_segments, config.block_size, spec.cache_salt),
+        prompt_tokens=spec.prompt_tokens,
+        text=TokenStream(spec.prompt_segments, config.block_size, spec.cache_salt),
         max_tokens=spec.max_tokens,
         priority=spec.priority,
         arrival=index if spec.arrival_time is None else spec.arrival_time,
@@ -186,17 +194,17 @@ def _request(index: int, spec: CaseRequest, config: EngineConfig) -> EngineReque
 def _planned(scheduler: Scheduler, plan: StepPlan) -> dict[str, object]:
     """What is known once the step is planned, under the record's names."""
     return {
-        "scheduled_tokens": plan.scheduled,
+        "scheduled_tokens": {request.id: tokens for request, tokens in plan.scheduled.items()},
         "total_scheduled_tokens": plan.total_tokens,
-        "admitted": plan.admitted,
-        "resumed": plan.resumed,
-        "preempted": plan.preempted,
+        "admitted": [request.id for request in plan.admitted],
+        "resumed": [request.id for request in plan.resumed],
+        "preempted": [request.id for request in plan.preempted],
         "running": [request.id for request in scheduler.running],
         "waiting": [request.id for request in scheduler.waiting],
         "free_blocks_after_schedule": scheduler.pool.free,
-        "blocks_held": {request.id: len(request.blocks) for request in scheduler.running},
-        "requests_sampling_a_token": plan.sampling,
-        "cached_tokens_at_admission": plan.cached_tokens,
+        "blocks_held": {request.id: request.held for request in scheduler.running},
+        "requests_sampling_a_token": [request.id for request in plan.sampling],
+        "cached_tokens_at_admission": {request.id: tokens for request, tokens in plan.cached_tokens.items()},
         "prefix_cache_stats_this_step": asdict(plan.prefix),
         "kv_usage": scheduler.pool.usage,
     }
@@ -260,14 +268,14 @@ def _verify_step_tokens(pairs: Sequence[Verification]) -> int:
         max_num_batched_tokens=tokens, max_num_seqs=len(pairs) or 1, usable_kv_blocks=tokens, max_model_len=tokens + 2
     )
     scheduler = Scheduler(config)
-    for index, pair in enumerate(pairs):
-        stream = TokenStream([(f"prompt {index}", 1)], config.block_size)
-        scheduler.add(EngineRequest(str(index), stream, max_tokens=pair.emitted_tokens + 2))
+    requests = [EngineRequest(index, 1, max_tokens=pair.emitted_tokens + 2) for index, pair in enumerate(pairs)]
+    for request in requests:
+        scheduler.add(request)
     scheduler.complete(scheduler.plan())
-    for index, pair in enumerate(pairs):
-        scheduler.propose(str(index), pair.draft_tokens)
+    for request, pair in zip(requests, pairs, strict=True):
+        request.drafts = pair.draft_tokens
     plan = scheduler.plan()
-    scheduler.complete(plan, {str(index): pair.emitted_tokens for index, pair in enumerate(pairs)})
+    scheduler.complete(plan, {request: pair.emitted_tokens for request, pair in zip(requests, pairs, strict=True)})
     return plan.total_tokens
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -74,33 +74,33 @@ class TokenStream:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """One block of the pool. `key` is set while its content is full and indexed."""
+    """Blocks of one content. With a key: one full block that can be found; without: `count` that cannot."""
 
-    id: int
-    holders: int = 0
     key: BlockKey | None = None
+    holders: int = 0
+    count: int = 1
 
 
-@dataclass(slots=True)
 class BlockPool:
     """`total` blocks, each either held by somebody or on the free list.
 
-    Free blocks are taken from the front. Released blocks with a key go to the back, so that the one unused
-    longest is lost first; those without one cannot be hit and go to the front, or also to the back when
+    Which block is which does not matter, only what can still be found in it. So holders count the blocks
+    they have, and a `Block` exists where somebody else may ask for the content: a full block with a key.
+
+    Free blocks are taken from the front. Released blocks with content go to the back, so that the one unused
+    longest is lost first; those without cannot be hit and go to the front, or also to the back when
     `unhashed_first` is off (vLLM 0.11).
     """
 
-    total: int
-    unhashed_first: bool = True
-    _free: OrderedDict[int, Block] = field(init=False, default_factory=OrderedDict)
-    _used: int = field(init=False, default=0)
-    """Blocks ever taken. The others stand before all of `_free`, and come into being when taken."""
-    _index: dict[BlockKey, OrderedDict[int, Block]] = field(init=False, default_factory=dict)
-
-    @property
-    def free(self) -> int:
+    def __init__(self, total: int, unhashed_first: bool = True) -> None:
+        self.total = total
+        self.free = total
         """Blocks nobody holds, with or without reusable content."""
-        return len(self._free) + self.total - self._used
+        self._unhashed_first = unhashed_first
+        self._blank = total
+        """Free blocks without content; they stand before all of `_cached`."""
+        self._cached: OrderedDict[Block, None] = OrderedDict()
+        self._index: dict[BlockKey, dict[Block, None]] = {}
 
     @property
     def usage(self) -> float:
@@ -114,65 +114,83 @@ class BlockPool:
             same = self._index.get(key)
             if not same:
                 break
-            found.append(next(iter(same.values())))
+            found.append(next(iter(same)))
         return found
 
     def touch(self, blocks: Iterable[Block]) -> None:
         """Hold `blocks` once more; those that were free leave the free list with their content."""
         for block in blocks:
             if not block.holders:
-                del self._free[block.id]
+                del self._cached[block]
+                self.free -= 1
             block.holders += 1
 
-    def take(self, count: int) -> list[Block]:
+    def take(self, count: int) -> None:
         """Hold `count` blocks from the front of the free list; what they cached is lost.
 
         Raises ValueError when fewer are free.
         """
         if count > self.free:
             raise ValueError(f"{count} blocks asked for, {self.free} free")
-        taken = []
-        for _ in range(count):
-            if self._used < self.total:
-                block = Block(self._used)
-                self._used += 1
-            else:
-                _, block = self._free.popitem(last=False)
+        self.free -= count
+        if count <= self._blank:
+            self._blank -= count
+            return
+        count -= self._blank
+        self._blank = 0
+        cached = self._cached
+        while count:
+            block, _ = cached.popitem(last=False)
+            if block.count > count:
+                block.count -= count
+                cached[block] = None
+                cached.move_to_end(block, last=False)
+                return
+            count -= block.count
+            if block.key is not None:
                 self._forget(block)
-            block.holders = 1
-            taken.append(block)
-        return taken
 
-    def register(self, block: Block, key: BlockKey) -> None:
-        """Make a full block's content findable; a block that has a key already keeps it."""
-        if block.key is None:
-            block.key = key
-            self._index.setdefault(key, OrderedDict())[block.id] = block
+    def register(self, key: BlockKey) -> Block:
+        """Make the content of a full block that the caller holds findable, and return it."""
+        block = Block(key, holders=1)
+        self._index.setdefault(key, {})[block] = None
+        return block
 
-    def release(self, blocks: Sequence[Block]) -> None:
-        """Give back a sequence's blocks, listed from its start; the tail is given back first."""
-        for block in reversed(blocks):
+    def release(self, blank: int, private: int = 0, shared: Sequence[Block] = ()) -> None:
+        """Give back a sequence's blocks, the tail first.
+
+        From its start on they are `shared`, then `private` full ones that nobody will ask for, then `blank`
+        ones that are not full. Raises ValueError when more is given back than was held.
+        """
+        self.free += blank + private
+        if self._unhashed_first:
+            self._blank += blank
+        elif blank:
+            self._cached[Block(count=blank)] = None
+        if private:
+            self._cached[Block(count=private)] = None
+        for block in reversed(shared):
             if not block.holders:
-                raise ValueError(f"block {block.id} is given back but nobody holds it")
+                raise ValueError("a block is given back but nobody holds it")
             block.holders -= 1
-            if block.holders:
-                continue
-            self._free[block.id] = block
-            if block.key is None and self.unhashed_first:
-                self._free.move_to_end(block.id, last=False)
+            if not block.holders:
+                self._cached[block] = None
+                self.free += 1
+        if self.free > self.total:
+            raise ValueError("a block is given back but nobody holds it")
 
     def reset(self) -> bool:
         """Forget all cached content. Refused (False) while any block is held."""
         if self.free != self.total:
             return False
-        for block in self._free.values():
-            self._forget(block)
+        self._cached.clear()
+        self._index.clear()
+        self._blank = self.total
         return True
 
     def _forget(self, block: Block) -> None:
-        if block.key is not None:
-            same = self._index[block.key]
-            del same[block.id]
-            if not same:
-                del self._index[block.key]
-            block.key = None
+        assert block.key is not None
+        same = self._index[block.key]
+        del same[block]
+        if not same:
+            del self._index[block.key]

@@ -8,7 +8,8 @@ differs.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,7 +19,6 @@ from sim.kv import Block, BlockPool, TokenStream
 
 Engine = Literal["0.33", "0.11"]
 Status = Literal["waiting", "running", "preempted", "finished_stopped", "finished_length_capped", "finished_aborted"]
-StopReason = Literal["stop", "length"]
 
 
 class EngineConfig(BaseModel):
@@ -50,10 +50,13 @@ class EngineConfig(BaseModel):
 class EngineRequest:
     """One request and where it stands. Token numbers of outputs count from 1."""
 
-    id: str
-    tokens: TokenStream
-    """Its prompt; outputs are appended as they are sampled."""
+    id: str | int
+    prompt_tokens: int
     max_tokens: int
+    text: TokenStream | None = None
+    """Its prompt, where somebody else may have the same; None while nobody can."""
+    shared_tokens: int | None = None
+    """Leading tokens of `text` that others may ask for; all of them when absent."""
     priority: int = 0
     arrival: float = 0.0
     eos_at: int | None = None
@@ -70,15 +73,24 @@ class EngineRequest:
     prefilling: bool = True
     drafts: int = 0
     """Draft tokens the next step verifies."""
+    held: int = 0
+    """Blocks it holds: `blocks`, then full ones that nobody else asks for, then at most one that is not full."""
+    full: int = 0
+    """Leading blocks that scheduled tokens fill."""
     blocks: list[Block] = field(default_factory=list)
+    """Its leading blocks that others can find."""
+    hit_tokens: int = 0
+    """Tokens found in the cache at its latest admission."""
+    last_output: int = 0
+    """The output token after which it ends, for whichever reason; set when it is added."""
 
     @property
     def total(self) -> int:
         """Prompt and outputs so far, tokens."""
-        return self.tokens.tokens
+        return self.prompt_tokens + self.generated
 
     @property
-    def rank(self) -> tuple[int, float, str]:
+    def rank(self) -> tuple[int, float, str | int]:
         """Order under the priority policy, best first."""
         return (self.priority, self.arrival, self.id)
 
@@ -110,14 +122,14 @@ class PrefixStats:
 class StepPlan:
     """What one step computes, in the order it was decided."""
 
-    scheduled: dict[str, int] = field(default_factory=dict)
+    scheduled: dict[EngineRequest, int] = field(default_factory=dict)
     """Tokens for each request."""
-    admitted: list[str] = field(default_factory=list)
-    resumed: list[str] = field(default_factory=list)
-    preempted: list[str] = field(default_factory=list)
-    sampling: list[str] = field(default_factory=list)
+    admitted: list[EngineRequest] = field(default_factory=list)
+    resumed: list[EngineRequest] = field(default_factory=list)
+    preempted: list[EngineRequest] = field(default_factory=list)
+    sampling: list[EngineRequest] = field(default_factory=list)
     """Requests that emit at the end of the step."""
-    cached_tokens: dict[str, int] = field(default_factory=dict)
+    cached_tokens: dict[EngineRequest, int] = field(default_factory=dict)
     """Prefix hit of each admission."""
     prefix: PrefixStats = field(default_factory=PrefixStats)
 
@@ -131,103 +143,164 @@ class Scheduler:
 
     def __init__(self, config: EngineConfig, engine: Engine = "0.33") -> None:
         self.config = config
+        self.pool = BlockPool(config.usable_kv_blocks, unhashed_first=engine != "0.11")
+        self.waiting: deque[EngineRequest] | list[EngineRequest] = [] if config.policy == "priority" else deque()
+        self.running: dict[EngineRequest, None] = {}
+        """In the order of admission; a dict, so that any of them leaves in constant time."""
         self._old = engine == "0.11"
-        self.pool = BlockPool(config.usable_kv_blocks, unhashed_first=not self._old)
-        self.waiting: list[EngineRequest] = []
-        self.running: list[EngineRequest] = []
-        self.requests: dict[str, EngineRequest] = {}
+        self._block_size = config.block_size
         # vLLM takes the share of all blocks, its null block included.
         self._headroom = 0 if self._old else int(config.watermark * (config.usable_kv_blocks + 1))
         self._full_prompt = config.reserve_full_prompt_at_admission and not self._old
         self._interval = 1 if self._old else config.prefill_schedule_interval
         self._executed = 0
         self._backlog = False
-        self._budget = 0
 
     def add(self, request: EngineRequest) -> None:
-        """Queue a request. Raises ValueError for an id in use or a prompt of no or too many tokens."""
-        if request.id in self.requests:
-            raise ValueError(f"request {request.id!r} is there already; give each its own id")
-        if not 1 <= request.total <= self.config.max_model_len:
+        """Queue a request. Raises ValueError for a prompt of no or too many tokens."""
+        longest = self.config.max_model_len
+        if not 1 <= request.prompt_tokens <= longest:
             raise ValueError(
-                f"request {request.id!r} has a prompt of {request.total} tokens; "
-                f"it must have 1 to max_model_len = {self.config.max_model_len}"
+                f"request {request.id!r} has a prompt of {request.prompt_tokens} tokens; "
+                f"it must have 1 to max_model_len = {longest}"
             )
-        self.requests[request.id] = request
-        self._enqueue([request], front=False)
+        request.last_output = min(
+            request.max_tokens,
+            max(1, longest - request.prompt_tokens),
+            *(end for end in _stops(request) if end >= request.min_tokens),
+        )
+        self._enqueue(request)
 
-    def abort(self, request_id: str) -> None:
-        """End a request; its seat and blocks are free for the next plan. Unknown or ended ones are left alone."""
-        request = self.requests.get(request_id)
-        if request is None or request.status.startswith("finished"):
+    def abort(self, request: EngineRequest) -> None:
+        """End a request; its seat and blocks are free for the next plan. One that has ended is left alone."""
+        if request.status.startswith("finished"):
             return
-        (self.running if request.status == "running" else self.waiting).remove(request)
-        self._drop_blocks(request)
+        if request.status == "running":
+            del self.running[request]
+        else:
+            self.waiting.remove(request)
+        self.drop_blocks(request)
         request.status = "finished_aborted"
 
-    def propose(self, request_id: str, drafts: int) -> None:
-        """Let the next step of a decoding request verify `drafts` draft tokens as well."""
-        self.requests[request_id].drafts = drafts
-
-    def hit_tokens(self, tokens: TokenStream) -> int:
-        """Prompt tokens that would be taken from the cache if `tokens` were admitted now."""
-        return len(self._find(tokens)) * self.config.block_size
+    def hit_tokens(self, text: TokenStream) -> int:
+        """Prompt tokens that would be taken from the cache if `text` were admitted now."""
+        return len(self._find(text, text.tokens - 1)) * self._block_size
 
     def plan(self) -> StepPlan:
         """Decide the next step and hand out its blocks. `complete` must follow before the next plan."""
         plan = StepPlan()
-        self._budget = self.config.max_num_batched_tokens
         cap = self._cap()
         throttled = self._executed % self._interval != 0 and not self._backlog
         defer = throttled and any(not request.prefilling for request in self.running)
-        self._plan_running(plan, cap, defer)
+        budget = self._plan_running(plan, cap, defer)
         if not plan.preempted:
-            self._plan_waiting(plan, cap, defer)
+            self._plan_waiting(plan, budget, cap, defer)
             if not defer:
                 self._backlog = bool(self.waiting)
-        for request_id, tokens in plan.scheduled.items():
-            request = self.requests[request_id]
+        for request, tokens in plan.scheduled.items():
             request.computed += tokens
             request.prefilling = request.computed < request.total
             if not request.prefilling:
-                plan.sampling.append(request_id)
+                plan.sampling.append(request)
         self._executed += bool(plan.scheduled)
         return plan
 
-    def complete(self, plan: StepPlan, emitted: Mapping[str, int] | None = None) -> dict[str, StopReason]:
+    def complete(self, plan: StepPlan, emitted: Mapping[EngineRequest, int] | None = None) -> list[EngineRequest]:
         """End the planned step: sample, stop what is done and free its blocks.
 
         `emitted` gives the tokens of a request that verified drafts, accepted ones plus one; all others
-        emit one. Returns why each request that finished did.
+        emit one. Returns the requests that finished, in order; their status says why. Raises ValueError for
+        more tokens than were verified.
         """
-        finished: dict[str, StopReason] = {}
-        for request_id in plan.sampling:
-            request = self.requests[request_id]
-            tokens = (emitted or {}).get(request_id, request.drafts + 1)
+        finished = []
+        for request in plan.sampling:
+            tokens = (emitted or {}).get(request, request.drafts + 1)
             if not 1 <= tokens <= request.drafts + 1:
-                raise ValueError(f"request {request_id!r} cannot emit {tokens} tokens with {request.drafts} drafts")
+                raise ValueError(f"request {request.id!r} cannot emit {tokens} tokens with {request.drafts} drafts")
             # What was computed for rejected drafts does not count.
             request.computed -= request.drafts + 1 - tokens
             request.drafts = 0
-            for _ in range(tokens):
-                request.tokens.append(f"output_of:{request_id}", request.generated, 1)
-                request.generated += 1
-                reason = self._stop_reason(request)
-                if reason:
-                    finished[request_id] = reason
-                    self.running.remove(request)
-                    self._drop_blocks(request)
-                    request.status = "finished_stopped" if reason == "stop" else "finished_length_capped"
-                    break
+            request.generated = min(request.generated + tokens, request.last_output)
+            if request.generated == request.last_output:
+                del self.running[request]
+                self.drop_blocks(request)
+                request.status = _ending(request)
+                finished.append(request)
         return finished
 
-    def _stop_reason(self, request: EngineRequest) -> StopReason | None:
-        ended = request.generated == request.eos_at and not request.ignore_eos
-        if request.generated >= request.min_tokens and (ended or request.generated == request.stop_at):
-            return "stop"
-        if request.total >= self.config.max_model_len or request.generated >= request.max_tokens:
-            return "length"
-        return None
+    # ---- admission -----------------------------------------------------------------------------------
+
+    def admit_head(self, budget: int, cap: int = 0, defer: bool = False) -> int:
+        """Seat the head of the queue if it fits, and return the tokens of its first chunk; 0 if it must wait.
+
+        `budget` tokens are left in this step, at most `cap` of them for one request (0 is no bound); with
+        `defer`, prompts wait. A seat must be free.
+        """
+        request = self.waiting[0]
+        computed, size = request.computed, self._block_size
+        hits: list[Block] = []
+        if not computed and request.text is not None:
+            hits = self._hits(request, request.text)
+            computed = len(hits) * size
+        total = request.prompt_tokens + request.generated
+        # With one token left, an admission costs no more than a decode.
+        if defer and computed < total - 1:
+            return 0
+        tokens = total - computed
+        if cap and tokens > cap:
+            tokens = cap
+        if tokens > budget:
+            if not self.config.enable_chunked_prefill:
+                return 0
+            tokens = budget
+        needed = -(-(total if self._full_prompt else computed + tokens) // size) - len(hits)
+        for block in hits:
+            # A hit that nobody holds leaves the free list like any other block.
+            needed += not block.holders
+        if needed + (self._headroom if self.running else 0) > self.pool.free:
+            return 0
+        if isinstance(self.waiting, deque):
+            self.waiting.popleft()
+        else:
+            del self.waiting[0]
+        if hits:
+            self.pool.touch(hits)
+            request.blocks = hits
+            request.held = request.full = len(hits)
+        request.computed = computed
+        request.hit_tokens = len(hits) * size
+        request.status = "running"
+        self.running[request] = None
+        self.grow(request, tokens)
+        return tokens
+
+    def _plan_waiting(self, plan: StepPlan, budget: int, cap: int, defer: bool) -> None:
+        skipped: list[EngineRequest] = []
+        while self.waiting and budget > 0 and len(self.running) < self.config.max_num_seqs:
+            request = self.waiting[0]
+            back = request.status == "preempted"
+            tokens = self.admit_head(budget, cap, defer)
+            if not tokens:
+                # Without chunks, the old engine lets others past a prompt that does not fit the budget.
+                if self._old and not self.config.enable_chunked_prefill and self._too_long(request, budget, cap):
+                    skipped.append(request)
+                    self.waiting.remove(request)
+                    continue
+                break
+            (plan.resumed if back else plan.admitted).append(request)
+            plan.scheduled[request] = tokens
+            budget -= tokens
+            if self.config.enable_prefix_caching:
+                plan.cached_tokens[request] = request.hit_tokens
+                plan.prefix.count(request.total, request.hit_tokens, preempted=back and not self._old)
+        for request in reversed(skipped):
+            self._enqueue(request, front=True)
+
+    def _too_long(self, request: EngineRequest, budget: int, cap: int) -> bool:
+        hits = [] if request.text is None else self._hits(request, request.text)
+        return _capped(request.total - len(hits) * self._block_size, cap) > budget
+
+    # ---- those that run ------------------------------------------------------------------------------
 
     def _cap(self) -> int:
         """Most tokens one request may get in this step; 0 is no bound."""
@@ -241,122 +314,138 @@ class Scheduler:
             return max(cap, self.config.max_num_batched_tokens // requests)
         return cap
 
-    def _plan_running(self, plan: StepPlan, cap: int, defer: bool) -> None:
+    def _plan_running(self, plan: StepPlan, cap: int, defer: bool) -> int:
+        """Give those that run their tokens, taking blocks from the last of them if need be; what is left."""
+        budget = self.config.max_num_batched_tokens
+        running = list(self.running)
         index = 0
-        while index < len(self.running) and self._budget > 0:
-            request = self.running[index]
+        while index < len(running) and budget > 0:
+            request = running[index]
             want = request.total + request.drafts - request.computed
             # The last position is never computed: its token would be one too many.
-            tokens = min(_capped(want, cap), self._budget, self.config.max_model_len - 1 - request.computed)
+            tokens = min(_capped(want, cap), budget, self.config.max_model_len - 1 - request.computed)
             if tokens <= 0 or (defer and request.prefilling):
                 index += 1
                 continue
-            needed = self._blocks(request.computed + tokens) - len(request.blocks)
+            needed = self._blocks(request.computed + tokens) - request.held
             while needed > self.pool.free:
-                victim = self._victim()
-                position = self.running.index(victim)
-                del self.running[position]
+                victim = self._victim(running)
+                position = running.index(victim)
+                del running[position]
                 # In 0.11 a victim with tokens keeps them in the step's output, and since its place in the
                 # list is not made up for, the request after the current one is passed over.
                 if position < index and not self._old:
-                    self._budget += plan.scheduled.pop(victim.id, 0)
+                    budget += plan.scheduled.pop(victim, 0)
                     index -= 1
                 self._preempt(victim)
-                plan.preempted.append(victim.id)
+                plan.preempted.append(victim)
                 if victim is request:
-                    return
-            self._grow(request, tokens)
-            plan.scheduled[request.id] = tokens
-            self._budget -= tokens
+                    return budget
+            self.grow(request, tokens)
+            plan.scheduled[request] = tokens
+            budget -= tokens
             index += 1
+        return budget
 
-    def _plan_waiting(self, plan: StepPlan, cap: int, defer: bool) -> None:
-        skipped: list[EngineRequest] = []
-        while self.waiting and self._budget > 0 and len(self.running) < self.config.max_num_seqs:
-            request = self.waiting[0]
-            hits = self._find(request.tokens) if not request.computed else []
-            computed = request.computed or len(hits) * self.config.block_size
-            # With one token left, an admission costs no more than a decode.
-            if defer and computed < request.total - 1:
-                break
-            tokens = _capped(request.total - computed, cap)
-            if tokens > self._budget and not self.config.enable_chunked_prefill:
-                if not self._old:
-                    break
-                skipped.append(self.waiting.pop(0))
-                continue
-            tokens = min(tokens, self._budget)
-            span = request.total if self._full_prompt else computed + tokens
-            # A hit that nobody holds leaves the free list like any other block.
-            needed = self._blocks(span) - len(hits) + sum(not block.holders for block in hits)
-            if needed + (self._headroom if self.running else 0) > self.pool.free:
-                break
-            self.waiting.pop(0)
-            self._admit(plan, request, hits, computed)
-            self._grow(request, tokens)
-            plan.scheduled[request.id] = tokens
-            self._budget -= tokens
-        self._enqueue(skipped, front=True)
-
-    def _admit(self, plan: StepPlan, request: EngineRequest, hits: Sequence[Block], computed: int) -> None:
-        back = request.status == "preempted"
-        (plan.resumed if back else plan.admitted).append(request.id)
-        if self.config.enable_prefix_caching:
-            hit_tokens = len(hits) * self.config.block_size
-            plan.cached_tokens[request.id] = hit_tokens
-            plan.prefix.count(request.total, hit_tokens, preempted=back and not self._old)
-        self.pool.touch(hits)
-        request.blocks = list(hits)
-        request.computed = computed
-        request.status = "running"
-        self.running.append(request)
-
-    def _grow(self, request: EngineRequest, tokens: int) -> None:
-        """Give a request the blocks for its next tokens, and index those that these tokens fill."""
-        end = request.computed + tokens
-        request.blocks += self.pool.take(max(0, self._blocks(end) - len(request.blocks)))
-        if self.config.enable_prefix_caching:
-            # Drafts may be rejected, so only known tokens make a block full.
-            first, full = request.computed // self.config.block_size, min(end, request.total) // self.config.block_size
-            keys = request.tokens.keys(full)
-            for position in range(first, full):
-                self.pool.register(request.blocks[position], keys[position])
-
-    def _find(self, tokens: TokenStream) -> list[Block]:
-        if not self.config.enable_prefix_caching:
-            return []
-        # The last token is always computed, or there would be nothing to sample from.
-        return self.pool.find(tokens.keys((tokens.tokens - 1) // self.config.block_size))
-
-    def _blocks(self, tokens: int) -> int:
-        return -(-tokens // self.config.block_size)
-
-    def _victim(self) -> EngineRequest:
+    def _victim(self, running: Sequence[EngineRequest]) -> EngineRequest:
         if self.config.policy == "priority":
-            return max(self.running, key=lambda request: (request.priority, request.arrival))
-        return self.running[-1]
+            return max(running, key=lambda request: (request.priority, request.arrival))
+        return running[-1]
 
     def _preempt(self, request: EngineRequest) -> None:
-        self._drop_blocks(request)
+        if self.config.enable_prefix_caching:
+            # When it comes back it asks for what it leaves behind, so that must be findable.
+            if request.text is None:
+                request.text = TokenStream([(f"prompt_of:{request.id}", request.prompt_tokens)], self._block_size)
+            request.shared_tokens = None
+            self._register(request)
+        self.drop_blocks(request)
+        del self.running[request]
         request.computed = 0
         request.drafts = 0
         request.prefilling = True
         request.preemptions += 1
         request.status = "preempted"
-        self._enqueue([request], front=True)
+        self._enqueue(request, front=True)
 
-    def _drop_blocks(self, request: EngineRequest) -> None:
-        self.pool.release(request.blocks)
-        request.blocks = []
+    # ---- blocks --------------------------------------------------------------------------------------
 
-    def _enqueue(self, requests: Sequence[EngineRequest], *, front: bool) -> None:
-        if self.config.policy == "priority":
-            for request in requests:
-                insort(self.waiting, request, key=lambda other: other.rank)
+    def grow(self, request: EngineRequest, tokens: int) -> None:
+        """Give a request the blocks for its next tokens, and index those that these tokens fill."""
+        size = self._block_size
+        end = request.computed + tokens
+        held = -(-end // size)
+        if held > request.held:
+            self.pool.take(held - request.held)
+            request.held = held
+        # Drafts may be rejected, so only known tokens make a block full.
+        full = min(end, request.prompt_tokens + request.generated) // size
+        if full > request.full:
+            request.full = full
+            if request.text is not None:
+                self._register(request)
+
+    def drop_blocks(self, request: EngineRequest) -> None:
+        """Give back all of a request's blocks."""
+        shared = len(request.blocks)
+        full = request.full if self.config.enable_prefix_caching else 0
+        self.pool.release(request.held - full, full - shared, request.blocks)
+        request.held = request.full = 0
+        if shared:
+            request.blocks = []
+
+    def _register(self, request: EngineRequest) -> None:
+        """Index the full blocks that somebody may ask for."""
+        text, shared = request.text, request.shared_tokens
+        if text is None or not self.config.enable_prefix_caching:
+            return
+        full = request.full if shared is None else min(request.full, shared // self._block_size)
+        if full > len(request.blocks):
+            self._write(request, text)
+            request.blocks += [self.pool.register(key) for key in text.keys(full)[len(request.blocks) :]]
+
+    def _hits(self, request: EngineRequest, text: TokenStream) -> list[Block]:
+        """What the cache has of a request from its start on."""
+        self._write(request, text)
+        # The last token is always computed, or there would be nothing to sample from.
+        findable = request.total - 1
+        return self._find(text, findable if request.shared_tokens is None else min(findable, request.shared_tokens))
+
+    def _find(self, text: TokenStream, tokens: int) -> list[Block]:
+        if not self.config.enable_prefix_caching:
+            return []
+        return self.pool.find(text.keys(tokens // self._block_size))
+
+    @staticmethod
+    def _write(request: EngineRequest, text: TokenStream) -> None:
+        """Append the outputs to the text that are not in it yet."""
+        written = text.tokens - request.prompt_tokens
+        if written < request.generated:
+            text.append(f"output_of:{request.id}", written, request.generated - written)
+
+    def _blocks(self, tokens: int) -> int:
+        return -(-tokens // self._block_size)
+
+    def _enqueue(self, request: EngineRequest, *, front: bool = False) -> None:
+        if not isinstance(self.waiting, deque):
+            insort(self.waiting, request, key=lambda other: other.rank)
         elif front:
-            self.waiting[:0] = requests
+            self.waiting.appendleft(request)
         else:
-            self.waiting += requests
+            self.waiting.append(request)
+
+
+def _stops(request: EngineRequest) -> Iterable[int]:
+    """Output tokens at which the request would stop by itself."""
+    if request.eos_at is not None and not request.ignore_eos:
+        yield request.eos_at
+    if request.stop_at is not None:
+        yield request.stop_at
+
+
+def _ending(request: EngineRequest) -> Status:
+    stopped = request.generated in _stops(request) and request.generated >= request.min_tokens
+    return "finished_stopped" if stopped else "finished_length_capped"
 
 
 def _capped(tokens: int, cap: int) -> int:

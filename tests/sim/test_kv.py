@@ -50,13 +50,14 @@ class PoolMachine(RuleBasedStateMachine):
     """Sequences come, find, grow and leave in any order."""
 
     pool: BlockPool
-    held: list[tuple[list[Block], Segments]]
+    held: list[tuple[list[Block], int, Segments]]
+    """Blocks that can be found, how many others, and the text."""
 
     @initialize(total=st.integers(1, 8), unhashed_first=st.booleans())
     def start(self, total: int, unhashed_first: bool) -> None:
         self.pool = BlockPool(total, unhashed_first)
         self.held = []
-        self.content: dict[int, list[tuple[str, int]]] = {}
+        self.content: dict[Block, list[tuple[str, int]]] = {}
 
     @rule(parts=segments)
     def admit(self, parts: Segments) -> None:
@@ -64,22 +65,30 @@ class PoolMachine(RuleBasedStateMachine):
         full = stream.tokens // BLOCK
         hits = self.pool.find(stream.keys(full))
         for n, block in enumerate(hits, 1):
-            assert self.content[block.id] == tokens_of(parts)[: n * BLOCK]
+            assert self.content[block] == tokens_of(parts)[: n * BLOCK]
         needed = -(-stream.tokens // BLOCK) - len(hits)
         if needed + sum(not block.holders for block in hits) > self.pool.free:
             return
         self.pool.touch(hits)
-        blocks = hits + self.pool.take(needed)
+        self.pool.take(needed)
+        blocks = list(hits)
         for n in range(len(hits), full):
-            self.pool.register(blocks[n], stream.keys(full)[n])
-            self.content[blocks[n].id] = tokens_of(parts)[: (n + 1) * BLOCK]
-        self.held.append((blocks, parts))
+            blocks.append(self.pool.register(stream.keys(full)[n]))
+            self.content[blocks[n]] = tokens_of(parts)[: (n + 1) * BLOCK]
+        self.held.append((blocks, needed - full + len(hits), parts))
+
+    @rule(full=st.integers(0, 3), blank=st.integers(0, 1))
+    def pass_through(self, full: int, blank: int) -> None:
+        """Somebody whose text nobody else has."""
+        if full + blank <= self.pool.free:
+            self.pool.take(full + blank)
+            self.pool.release(blank, full)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def leave(self, data: st.DataObject) -> None:
-        blocks, parts = self.held.pop(data.draw(st.integers(0, len(self.held) - 1)))
-        self.pool.release(blocks)
+        blocks, blank, parts = self.held.pop(data.draw(st.integers(0, len(self.held) - 1)))
+        self.pool.release(blank, 0, blocks)
         stream = TokenStream(parts, BLOCK)
         # Nobody took a block since: all that was full can still be hit.
         assert len(self.pool.find(stream.keys(99))) == stream.tokens // BLOCK
@@ -97,21 +106,21 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def conserved(self) -> None:
-        blocks = {block.id: block for part, _ in self.held for block in part}
-        assert self.pool.free + len(blocks) == self.pool.total
-        assert self.pool.usage == pytest.approx(len(blocks) / self.pool.total)
+        held = len({block for part, _, _ in self.held for block in part}) + sum(blank for _, blank, _ in self.held)
+        assert self.pool.free + held == self.pool.total
+        assert self.pool.usage == pytest.approx(held / self.pool.total)
 
     @invariant()
     def held_as_often_as_counted(self) -> None:
-        for part, _ in self.held:
-            assert len({block.id for block in part}) == len(part)
+        for part, _, _ in self.held:
+            assert len(set(part)) == len(part)
             for block in part:
-                assert block.holders == sum(block in other for other, _ in self.held)
+                assert block.holders == sum(block in other for other, _, _ in self.held)
 
     @invariant()
     def private_unless_shared_from_the_start(self) -> None:
-        for part, parts in self.held:
-            for other, others in self.held:
+        for part, _, parts in self.held:
+            for other, _, others in self.held:
                 for n, (one, two) in enumerate(zip(part, other, strict=False), 1):
                     if one is two and part is not other:
                         assert tokens_of(parts)[: n * BLOCK] == tokens_of(others)[: n * BLOCK]
@@ -122,12 +131,10 @@ TestPool.settings = settings(max_examples=60, stateful_step_count=25, deadline=N
 
 
 def admitted(pool: BlockPool, label: str, tokens: int) -> list[Block]:
-    """Fresh blocks for `tokens` tokens of a text, the full ones findable."""
+    """Full blocks with the text, findable."""
     stream = TokenStream([(label, tokens)], BLOCK)
-    blocks = pool.take(-(-tokens // BLOCK))
-    for block, key in zip(blocks, stream.keys(tokens // BLOCK), strict=False):
-        pool.register(block, key)
-    return blocks
+    pool.take(tokens // BLOCK)
+    return [pool.register(key) for key in stream.keys(tokens // BLOCK)]
 
 
 def found(pool: BlockPool, label: str, blocks: int) -> int:
@@ -137,8 +144,8 @@ def found(pool: BlockPool, label: str, blocks: int) -> int:
 def test_the_longest_unused_goes_first_and_of_one_sequence_the_tail() -> None:
     pool = BlockPool(6)
     old, new = admitted(pool, "old", 12), admitted(pool, "new", 12)
-    pool.release(old)
-    pool.release(new)
+    pool.release(0, 0, old)
+    pool.release(0, 0, new)
     pool.take(2)
     assert (found(pool, "old", 3), found(pool, "new", 3)) == (1, 3)
     pool.take(2)
@@ -148,10 +155,10 @@ def test_the_longest_unused_goes_first_and_of_one_sequence_the_tail() -> None:
 def test_a_hit_makes_a_sequence_young_again() -> None:
     pool = BlockPool(4)
     first, second = admitted(pool, "first", 8), admitted(pool, "second", 8)
-    pool.release(first)
-    pool.release(second)
+    pool.release(0, 0, first)
+    pool.release(0, 0, second)
     pool.touch(first)
-    pool.release(first)
+    pool.release(0, 0, first)
     pool.take(2)
     assert (found(pool, "first", 2), found(pool, "second", 2)) == (2, 0)
 
@@ -159,9 +166,10 @@ def test_a_hit_makes_a_sequence_young_again() -> None:
 @pytest.mark.parametrize(("unhashed_first", "survive"), [(True, 2), (False, 1)])
 def test_blocks_without_a_key_are_used_again_first(unhashed_first: bool, survive: int) -> None:
     pool = BlockPool(3, unhashed_first)
-    pool.release(admitted(pool, "a", 8))
+    pool.release(0, 0, admitted(pool, "a", 8))
     # Blocks a1, a0 and the one nobody ever used, which stands first; this takes it and gives it back.
-    pool.release(pool.take(1))
+    pool.take(1)
+    pool.release(1)
     pool.take(1)
     assert found(pool, "a", 2) == survive
 
@@ -170,14 +178,29 @@ def test_two_copies_of_one_block_outlive_each_other() -> None:
     pool = BlockPool(2)
     one, two = admitted(pool, "a", 4), admitted(pool, "a", 4)
     assert pool.find(TokenStream([("a", 4)], BLOCK).keys(1)) == one
-    pool.release(one)
+    pool.release(0, 0, one)
     pool.take(1)
     assert pool.find(TokenStream([("a", 4)], BLOCK).keys(1)) == two
 
 
+def test_private_content_ages_like_any_other() -> None:
+    pool = BlockPool(6)
+    pool.take(2)
+    pool.release(0, 2)
+    pool.release(0, 0, admitted(pool, "a", 8))
+    pool.take(2)
+    # The two blocks that were never used go first, then the private ones, then the text's tail.
+    assert found(pool, "a", 2) == 2
+    pool.take(3)
+    assert found(pool, "a", 2) == 1
+
+
 def test_giving_back_what_nobody_holds_is_refused() -> None:
     pool = BlockPool(1)
-    blocks = pool.take(1)
-    pool.release(blocks)
     with pytest.raises(ValueError, match="nobody holds it"):
-        pool.release(blocks)
+        pool.release(1)
+    pool = BlockPool(1)
+    blocks = admitted(pool, "a", 4)
+    pool.release(0, 0, blocks)
+    with pytest.raises(ValueError, match="nobody holds it"):
+        pool.release(0, 0, blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
@@ -24,8 +25,7 @@ def engine(version: Engine = "0.33", **settings: object) -> Scheduler:
 
 
 def ask(scheduler: Scheduler, name: str, prompt: int, outputs: int, **more: object) -> EngineRequest:
-    stream = TokenStream([(f"prompt {name}", prompt)], scheduler.config.block_size)
-    request = EngineRequest(name, stream, max_tokens=outputs)
+    request = EngineRequest(name, prompt, max_tokens=outputs)
     for field, value in more.items():
         setattr(request, field, value)
     scheduler.add(request)
@@ -35,7 +35,11 @@ def ask(scheduler: Scheduler, name: str, prompt: int, outputs: int, **more: obje
 def step(scheduler: Scheduler) -> dict[str, int]:
     plan = scheduler.plan()
     scheduler.complete(plan)
-    return plan.scheduled
+    return named(plan)
+
+
+def named(plan: StepPlan) -> dict[str, int]:
+    return {str(request.id): tokens for request, tokens in plan.scheduled.items()}
 
 
 def test_cadence_lets_prompts_in_at_every_third_step_while_something_decodes() -> None:
@@ -69,10 +73,10 @@ def test_cadence_goes_on_releasing_while_the_last_release_left_a_backlog() -> No
 
 def test_cadence_lets_a_prompt_in_that_the_cache_holds_but_for_one_token() -> None:
     scheduler = engine(prefill_schedule_interval=3, enable_prefix_caching=True)
-    scheduler.add(EngineRequest("a", TokenStream([("p", 40)], 16), max_tokens=9))
+    scheduler.add(EngineRequest("a", 40, max_tokens=9, text=TokenStream([("p", 40)], 16)))
     step(scheduler)
-    scheduler.add(EngineRequest("b", TokenStream([("p", 33)], 16), max_tokens=9))
-    scheduler.add(EngineRequest("c", TokenStream([("p", 34)], 16), max_tokens=9))
+    scheduler.add(EngineRequest("b", 33, max_tokens=9, text=TokenStream([("p", 33)], 16)))
+    scheduler.add(EngineRequest("c", 34, max_tokens=9, text=TokenStream([("p", 34)], 16)))
     assert step(scheduler) == {"a": 1, "b": 1}
     assert step(scheduler) == {"a": 1, "b": 1}
     assert step(scheduler) == {"a": 1, "b": 1, "c": 2}
@@ -108,9 +112,9 @@ def test_the_old_engine_passes_over_a_request_after_taking_a_victim_before_it() 
         return scheduler.plan()
 
     # Everyone holds two blocks. low still has room for a token, high needs a third block and takes low's.
-    assert crowded("0.33").scheduled == {"high": 1, "mid": 1}
+    assert named(crowded("0.33")) == {"high": 1, "mid": 1}
     # The old engine keeps low's token in the step and forgets mid.
-    assert crowded("0.11").scheduled == {"low": 1, "high": 1}
+    assert named(crowded("0.11")) == {"low": 1, "high": 1}
 
 
 def outputs_until_end(**more: object) -> tuple[str, int]:
@@ -145,11 +149,11 @@ def test_aborted_requests_give_back_seat_and_blocks_and_may_be_aborted_again() -
     first, second = ask(scheduler, "a", 33, 5), ask(scheduler, "b", 5, 5)
     step(scheduler)
     assert scheduler.pool.free == 1000 - 3
-    for name in ("a", "a", "nobody"):
-        scheduler.abort(name)
+    for _ in range(2):
+        scheduler.abort(first)
     assert scheduler.pool.free == 1000
     assert step(scheduler) == {"b": 5}
-    scheduler.abort("b")
+    scheduler.abort(second)
     assert (first.status, second.status, second.generated) == ("finished_aborted", "finished_aborted", 1)
     assert step(scheduler) == {}
 
@@ -166,33 +170,30 @@ def test_rejected_drafts_are_computed_but_do_not_count() -> None:
     scheduler = engine()
     request = ask(scheduler, "a", 10, 20)
     step(scheduler)
-    scheduler.propose("a", 3)
+    request.drafts = 3
     plan = scheduler.plan()
-    assert plan.scheduled == {"a": 4}
-    assert scheduler.complete(plan, {"a": 2}) == {}
+    assert named(plan) == {"a": 4}
+    assert scheduler.complete(plan, {request: 2}) == []
     # Prompt, first token and one accepted draft have their KV; the bonus token does not yet.
     assert (request.generated, request.computed) == (3, 12)
     assert step(scheduler) == {"a": 1}
-    scheduler.propose("a", 1)
+    request.drafts = 1
     plan = scheduler.plan()
     with pytest.raises(ValueError, match="cannot emit 3 tokens with 1 drafts"):
-        scheduler.complete(plan, {"a": 3})
+        scheduler.complete(plan, {request: 3})
 
 
 def test_tokens_after_the_one_that_ends_a_request_are_dropped() -> None:
     scheduler = engine()
     request = ask(scheduler, "a", 10, 3)
     step(scheduler)
-    scheduler.propose("a", 4)
-    assert scheduler.complete(scheduler.plan(), {"a": 5}) == {"a": "length"}
-    assert request.generated == 3
+    request.drafts = 4
+    assert scheduler.complete(scheduler.plan(), {request: 5}) == [request]
+    assert (request.status, request.generated) == ("finished_length_capped", 3)
 
 
 def test_what_the_engine_refuses() -> None:
     scheduler = engine()
-    ask(scheduler, "a", 10, 1)
-    with pytest.raises(ValueError, match="there already"):
-        ask(scheduler, "a", 10, 1)
     for prompt in (0, 1001):
         with pytest.raises(ValueError, match=f"prompt of {prompt} tokens"):
             ask(scheduler, "b", prompt, 1)
@@ -243,11 +244,12 @@ def check_step(scheduler: Scheduler, plan: StepPlan) -> None:
     assert len(scheduler.running) <= config.max_num_seqs
     assert not (plan.preempted and (plan.admitted or plan.resumed))
     assert not set(plan.preempted) & set(plan.scheduled)
-    held = {block.id for request in scheduler.running for block in request.blocks}
-    assert scheduler.pool.free + len(held) == config.usable_kv_blocks
-    for request in scheduler.requests.values():
-        assert bool(request.blocks) == (request.status == "running")
-        assert len(request.blocks) * 4 >= request.computed or request.status.startswith("finished")
+    shared = {block for request in scheduler.running for block in request.blocks}
+    own = sum(request.held - len(request.blocks) for request in scheduler.running)
+    assert scheduler.pool.free + len(shared) + own == config.usable_kv_blocks
+    for request in scheduler.running:
+        assert request.held * 4 >= request.computed
+        assert len(request.blocks) <= request.full <= request.held
     ranks = [request.rank for request in scheduler.waiting]
     assert config.policy == "fcfs" or ranks == sorted(ranks)
 
@@ -256,33 +258,68 @@ def check_step(scheduler: Scheduler, plan: StepPlan) -> None:
 @given(configs, arrivals)
 def test_every_run_keeps_its_bounds_and_ends(config: EngineConfig, plans: list[Arrival]) -> None:
     scheduler = Scheduler(config)
-    computed: dict[str, int] = {}
-    saved: dict[str, int] = {}
+    requests: dict[int, EngineRequest] = {}
+    computed: Counter[EngineRequest] = Counter()
+    saved: Counter[EngineRequest] = Counter()
     for now in range(2000):
         for number, arrival in enumerate(plans):
-            name = str(number)
             if arrival.step == now:
-                stream = TokenStream(arrival.segments, config.block_size)
-                scheduler.add(EngineRequest(name, stream, arrival.outputs, arrival.priority, arrival=now))
+                text = TokenStream(arrival.segments, config.block_size)
+                requests[number] = EngineRequest(
+                    str(number), text.tokens, arrival.outputs, text, priority=arrival.priority, arrival=now
+                )
+                scheduler.add(requests[number])
             if arrival.abort_after is not None and arrival.step + arrival.abort_after == now:
-                scheduler.abort(name)
+                scheduler.abort(requests[number])
         plan = scheduler.plan()
         check_step(scheduler, plan)
-        for name, tokens in plan.scheduled.items():
-            computed[name] = computed.get(name, 0) + tokens
-        for name, tokens in plan.cached_tokens.items():
-            saved[name] = saved.get(name, 0) + tokens
-            assert tokens < scheduler.requests[name].total
+        computed.update(plan.scheduled)
+        saved.update(plan.cached_tokens)
+        assert all(tokens < request.total for request, tokens in plan.cached_tokens.items())
         scheduler.complete(plan)
         if now > 20 and not scheduler.running and not scheduler.waiting:
             break
     else:
         pytest.fail("the run does not end")
     assert scheduler.pool.free == config.usable_kv_blocks
-    for name, request in scheduler.requests.items():
+    for number, request in requests.items():
+        assert not request.held
         if request.status == "finished_aborted":
             continue
-        assert request.generated == plans[int(name)].outputs
+        assert request.generated == plans[number].outputs
         if not request.preemptions:
             # Every token but the last is computed once or was found.
-            assert computed[name] + saved.get(name, 0) == request.total - 1
+            assert computed[request] + saved[request] == request.total - 1
+
+
+@settings(max_examples=120, deadline=None)
+@given(configs, arrivals, st.booleans())
+def test_a_text_of_its_own_is_as_good_as_none(config: EngineConfig, plans: list[Arrival], old: bool) -> None:
+    """Blocks that nobody can ask for are only counted; what is decided is the same as if each had its key."""
+
+    def run(text: bool) -> list[object]:
+        scheduler = Scheduler(config, "0.11" if old else "0.33")
+        requests: list[EngineRequest] = []
+        trail: list[object] = []
+        for now in range(400):
+            for number, arrival in enumerate(plans):
+                if arrival.step == now:
+                    tokens = sum(length for _, length in arrival.segments)
+                    own = TokenStream([(f"own {number}", tokens)], 4) if text else None
+                    request = EngineRequest(number, tokens, arrival.outputs, own, None, arrival.priority, now)
+                    requests.append(request)
+                    scheduler.add(request)
+            plan = scheduler.plan()
+            trail.append(
+                [
+                    {request.id: tokens for request, tokens in plan.scheduled.items()},
+                    [request.id for request in plan.preempted],
+                    {request.id: tokens for request, tokens in plan.cached_tokens.items()},
+                    plan.prefix,
+                    scheduler.pool.free,
+                ]
+            )
+            scheduler.complete(plan)
+        return trail
+
+    assert run(text=True) == run(text=False)
