@@ -81,3 +81,5 @@ class Log:
     gaps: Table
     end: int
     """When the simulation ended, ticks: the last thing that happened, or the horizon."""
+    partial: bool = False
+    """Stopped by its user before that; what was unfinished is in flight."""

@@ -1,18 +1,33 @@
-"""From records to distributions. Percentiles interpolate linearly, as NumPy's default does."""
+"""From a log's columns to distributions. Percentiles interpolate linearly, as NumPy's default does.
+
+Ticks are whole numbers and stay so until the one division that makes seconds: a percentile is exact up to
+the rounding of that division, whatever the number of samples.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from sim.records import RequestRecord
+from sim.columns import Columns
+from sim.exact import exact_sum
+from sim.gaps import Progressions
+from sim.goodput import LIMITS, Goodput, goodput
 from sim.ticks import TICKS_PER_S
-from sim.traffic import Slo
 
-METRICS = ("ttft", "itl", "tpot", "e2e", "queue", "prefill")
-STATISTICS = ("mean", "p50", "p95", "p99", "max")
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sim.table import Column
+
+METRICS = ("ttft", "itl", "tpot", "e2e", "queue", "prefill", "decode", "max_gap")
+STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
+
+_PER_MILLE = (500, 950, 990, 900, 999)
+_MANY = 1000
 
 
 class Summary(NamedTuple):
@@ -24,6 +39,9 @@ class Summary(NamedTuple):
     p95_s: float
     p99_s: float
     max_s: float
+    p90_s: float
+    p999_s: float | None
+    """None below 1,000 samples, where it says nothing that the largest does not."""
 
     @property
     def p99_is_thin(self) -> bool:
@@ -31,16 +49,16 @@ class Summary(NamedTuple):
         return self.n < 100
 
 
-def percentile(ordered: Sequence[float], percent: int, scale: int = 1) -> float:
-    """The given percentile of ascending values, divided by `scale`.
+def percentile(ordered: Sequence[float], percent: int, scale: int = 1, of: int = 100) -> float:
+    """The given percentile (parts of `of`) of ascending values, divided by `scale`.
 
     Whole numbers (ticks) stay exact up to the single division at the end.
     """
-    index, part = divmod(percent * (len(ordered) - 1), 100)
+    index, part = divmod(percent * (len(ordered) - 1), of)
     if part == 0:
         return ordered[index] / scale
     low, high = ordered[index], ordered[index + 1]
-    return (low * 100 + (high - low) * part) / (100 * scale)
+    return (low * of + (high - low) * part) / (of * scale)
 
 
 def summarise(values: Iterable[float], scale: int = 1) -> Summary | None:
@@ -49,14 +67,67 @@ def summarise(values: Iterable[float], scale: int = 1) -> Summary | None:
     if not ordered:
         return None
     total = sum(ordered) if all(isinstance(value, int) for value in ordered) else math.fsum(ordered)
-    return Summary(
-        len(ordered),
-        total / (len(ordered) * scale),
-        percentile(ordered, 50, scale),
-        percentile(ordered, 95, scale),
-        percentile(ordered, 99, scale),
-        ordered[-1] / scale,
+    return _summary(
+        len(ordered), total, [percentile(ordered, part, scale, 1000) for part in _PER_MILLE], ordered[-1], scale
     )
+
+
+def _summary(n: int, total: float, percentiles: Sequence[float], largest: float, scale: int) -> Summary:
+    p50, p95, p99, p90, p999 = percentiles
+    return Summary(n, total / (n * scale), p50, p95, p99, largest / scale, p90, p999 if n >= _MANY else None)
+
+
+def summarise_ticks(values: Column) -> Summary | None:
+    """Summary of a column of ticks; None when it is empty."""
+    import numpy as np
+
+    if not len(values):
+        return None
+    ordered = np.sort(values)
+    places = _places(len(ordered))
+    found = {place: int(ordered[place]) for place in places}
+    return _from_places(len(ordered), exact_sum(values), found, int(ordered[-1]))
+
+
+def summarise_gaps(pool: Progressions) -> Summary | None:
+    """Summary of pooled gaps; None when there are none."""
+    n = pool.n
+    if not n:
+        return None
+    places = _places(n)
+    found = dict(zip(places, pool.ranked(places), strict=True))
+    return _from_places(n, pool.total, found, int(pool.last.max()))
+
+
+def _places(n: int) -> list[int]:
+    """Positions among `n` ascending values that the percentiles lie on or between, rising."""
+    lower = {part * (n - 1) // 1000 for part in _PER_MILLE}
+    return sorted(lower | {min(place + 1, n - 1) for place in lower})
+
+
+def _from_places(n: int, total: int, found: dict[int, int], largest: int) -> Summary:
+    percentiles = []
+    for part in _PER_MILLE:
+        index, rest = divmod(part * (n - 1), 1000)
+        low, high = found[index], found[min(index + 1, n - 1)]
+        percentiles.append((low * 1000 + (high - low) * rest) / (1000 * TICKS_PER_S))
+    return _summary(n, total, percentiles, largest, TICKS_PER_S)
+
+
+def _summarise_floats(ticks: NDArray[np.float64]) -> Summary | None:
+    """Summary of ticks that are not whole, such as a request's mean gap."""
+    import numpy as np
+
+    if not len(ticks):
+        return None
+    ordered = np.sort(ticks)
+    n = len(ordered)
+    percentiles = []
+    for part in _PER_MILLE:
+        index, rest = divmod(part * (n - 1), 1000)
+        low, high = float(ordered[index]), float(ordered[min(index + 1, n - 1)])
+        percentiles.append((low + (high - low) * rest / 1000) / TICKS_PER_S)
+    return _summary(n, math.fsum(ticks.tolist()), percentiles, float(ordered[-1]), TICKS_PER_S)
 
 
 class SloCheck(NamedTuple):
@@ -68,47 +139,94 @@ class SloCheck(NamedTuple):
     held: bool | None
 
 
-@dataclass(frozen=True, slots=True)
 class ClassMetrics:
-    """Distributions over one class, or over all classes together. None where there is no sample.
+    """Distributions over one class, or over several together. None where there is no sample.
 
     A request counts in a distribution as soon as it has the value, also when it was still in flight at the
-    horizon; a cancelled one has no first token by definition and counts in `queue` only.
+    horizon; a cancelled one that saw no token counts in `queue` only. TPOT, E2E and decode are of completed
+    requests. Each is worked out when it is first asked for.
     """
 
-    ttft: Summary | None
-    itl: Summary | None
-    tpot: Summary | None
-    e2e: Summary | None
-    queue: Summary | None
-    prefill: Summary | None
-    slo: tuple[SloCheck, ...] = ()
+    def __init__(self, columns: Columns, classes: Sequence[int]) -> None:
+        self._columns = columns
+        self._classes = tuple(classes)
+
+    @cached_property
+    def _rows(self) -> Column:
+        return self._columns.rows_of(self._classes)
+
+    @cached_property
+    def ttft(self) -> Summary | None:
+        """Arrival to first token seen."""
+        return summarise_ticks(self._columns.between("arrival", "first_token", self._rows))
+
+    @cached_property
+    def itl(self) -> Summary | None:
+        """Gaps between tokens, of all requests pooled: long answers weigh more."""
+        everyone = len(self._rows) == self._columns.count
+        return summarise_gaps(self._columns.gaps.pooled(None if everyone else self._columns.mask(self._rows)))
+
+    @cached_property
+    def tpot(self) -> Summary | None:
+        """(E2E - TTFT) / (n - 1) of each completed request with n > 1 tokens: every request weighs the same."""
+        return _summarise_floats(self._columns.tpot(self._rows))
+
+    @cached_property
+    def e2e(self) -> Summary | None:
+        """Arrival to last token seen."""
+        return summarise_ticks(self._columns.between("arrival", "last_token", self._completed))
+
+    @cached_property
+    def queue(self) -> Summary | None:
+        """Joining the queue to the start of the first step that worked on the request."""
+        return summarise_ticks(self._columns.between("queued", "scheduled", self._rows))
+
+    @cached_property
+    def prefill(self) -> Summary | None:
+        """Start of that step to the first token leaving the server."""
+        return summarise_ticks(self._columns.prefill(self._rows))
+
+    @cached_property
+    def decode(self) -> Summary | None:
+        """First to last token; zero for one token."""
+        return summarise_ticks(self._columns.between("first_token", "last_token", self._completed))
+
+    @cached_property
+    def max_gap(self) -> Summary | None:
+        """The longest gap of each request."""
+        longest = self._columns.longest_gaps[self._rows]
+        return summarise_ticks(longest[longest >= 0])
+
+    @property
+    def _completed(self) -> Column:
+        return self._rows[self._columns.completed[self._rows]]
+
+    @cached_property
+    def slo(self) -> tuple[SloCheck, ...]:
+        """The limits at the 95th percentile; empty for several classes together, each has its own."""
+        if len(self._classes) != 1:
+            return ()
+        checks = []
+        slo = self._columns.log.scenario.classes[self._classes[0]].slo
+        for metric in LIMITS:
+            limit: float | None = getattr(slo, f"{metric}_s")
+            if limit is not None:
+                summary = self.summary(metric)
+                p95 = None if summary is None else summary.p95_s
+                checks.append(SloCheck(metric, limit, p95, None if p95 is None else p95 <= limit))
+        return tuple(checks)
+
+    @cached_property
+    def goodput(self) -> Goodput:
+        """How many requests met all limits of their own class."""
+        return sum((goodput(self._columns, index) for index in self._classes), Goodput(0, 0, 0, {}))
+
+    @cached_property
+    def output_tokens(self) -> int:
+        """Output tokens that reached a client, of all requests."""
+        return exact_sum(self._columns["output_tokens"][self._rows])
 
     def summary(self, metric: str) -> Summary | None:
         """The distribution called `metric`, one of `METRICS`."""
         value: Summary | None = getattr(self, metric)
         return value
-
-
-def class_metrics(records: Sequence[RequestRecord], slo: Slo | None = None) -> ClassMetrics:
-    """Distributions over the given requests, with the limits of `slo` checked at the 95th percentile."""
-
-    def ticks(values: Iterable[int | None]) -> Summary | None:
-        return summarise((value for value in values if value is not None), TICKS_PER_S)
-
-    summaries = {
-        "ttft": ticks(record.ttft_ticks for record in records),
-        "itl": ticks(gap for record in records for gap in record.gap_ticks),
-        "tpot": summarise(tpot for record in records if (tpot := record.tpot_s) is not None),
-        "e2e": ticks(record.e2e_ticks for record in records),
-        "queue": ticks(record.queue_ticks for record in records),
-        "prefill": ticks(record.prefill_ticks for record in records),
-    }
-    checks = []
-    for metric in ("ttft", "itl", "tpot", "e2e"):
-        limit: float | None = getattr(slo, f"{metric}_s", None)
-        if limit is not None:
-            summary = summaries[metric]
-            p95 = None if summary is None else summary.p95_s
-            checks.append(SloCheck(metric, limit, p95, None if p95 is None else p95 <= limit))
-    return ClassMetrics(slo=tuple(checks), **summaries)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from sim.cost import StepKind
 from sim.ticks import TICKS_PER_S, to_seconds
 
-Status = Literal["completed", "cancelled", "rejected", "in_flight"]
+Status = Literal["completed", "cancelled", "rejected", "in_flight", "failed"]
 
 
 def _optional_s(ticks: int | None) -> float | None:
@@ -27,6 +27,7 @@ class StepRecord(NamedTuple):
     kind: StepKind
     prefill_tokens: int
     decode_seqs: int
+    replica: int = 0
 
     @property
     def start_s(self) -> float:
@@ -62,13 +63,22 @@ class RequestRecord:
     first_token_ticks: int | None
     last_token_ticks: int | None
     ended_ticks: int | None
-    """When the request left: last token seen, cancellation or rejection; None while in flight."""
+    """When the request left: last token seen, cancellation, rejection or failure; None while in flight."""
     transport_ticks: int
     gap_ticks: tuple[int, ...]
     computed_prompt_tokens: int
     """Prompt tokens the server worked through, finished or not."""
     wasted_output_tokens: int
     """Tokens generated that no client received."""
+    replica: int | None = None
+    """The one that served it last; None when it never reached one."""
+    attempts: int = 1
+    """1 unless its client sent it again."""
+    preemptions: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens taken from the prefix cache at its first admission."""
+    recomputed_tokens: int = 0
+    """Tokens worked through again after a preemption or a lost replica."""
 
     # ---- moments, seconds --------------------------------------------------------------------------
 
@@ -123,6 +133,12 @@ class RequestRecord:
             return None
         return _difference(self.last_token_ticks, self.arrival_ticks)
 
+    @property
+    def decode_ticks(self) -> int | None:
+        if self.status != "completed":
+            return None
+        return _difference(self.last_token_ticks, self.first_token_ticks)
+
     # ---- durations, seconds ------------------------------------------------------------------------
 
     @property
@@ -146,11 +162,17 @@ class RequestRecord:
         return _optional_s(self.e2e_ticks)
 
     @property
+    def decode_s(self) -> float | None:
+        """First to last token; None unless completed."""
+        return _optional_s(self.decode_ticks)
+
+    @property
     def tpot_s(self) -> float | None:
         """(E2E - TTFT) / (n - 1); None for one token, which has no gap, and unless completed."""
-        if self.status != "completed" or len(self.gap_ticks) == 0:
+        decode = self.decode_ticks
+        if decode is None or self.output_tokens < 2:
             return None
-        return sum(self.gap_ticks) / (len(self.gap_ticks) * TICKS_PER_S)
+        return decode / ((self.output_tokens - 1) * TICKS_PER_S)
 
     @property
     def gaps_s(self) -> tuple[float, ...]:

@@ -14,6 +14,8 @@ _NAMES = {
     "e2e": "E2E",
     "queue": "queue",
     "prefill": "prefill",
+    "decode": "decode",
+    "max_gap": "longest gap",
 }
 _FEW_REQUESTS = 12
 _FEW_STEPS = 12
@@ -28,7 +30,7 @@ def render_text(result: Result, width: int = 80) -> str:
         "",
         f"requests   {counts.submitted:,} submitted = {counts.completed:,} completed"
         f" + {counts.cancelled:,} cancelled + {counts.rejected:,} rejected + {counts.in_flight:,} in flight",
-        f"duration   {result.duration_s:,.3f} s, {len(result.steps):,} steps",
+        f"duration   {result.duration_s:,.3f} s, {result.step_count:,} steps",
         f"rates      {_rate(result.output_tokens_per_s)} output tokens/s,"
         f" {_rate(result.requests_per_s)} completed requests/s",
     ]
@@ -46,7 +48,7 @@ def render_text(result: Result, width: int = 80) -> str:
         )
     if thin:
         lines += ["", "* from fewer than 100 samples: little more than the largest value"]
-    if len(result.requests) <= _FEW_REQUESTS:
+    if result.counts.submitted <= _FEW_REQUESTS:
         lines += ["", *render_timeline(timeline(result), width)]
         lines += ["", *_first_steps(result)]
     return "\n".join(lines) + "\n"

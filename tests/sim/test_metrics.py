@@ -54,7 +54,7 @@ def test_metrics_by_name() -> None:
         ("yours.tfft_s", "did you mean 'yours.ttft_s'"),
         ("mine.ttft_s", "class of this scenario"),
         ("yours.ttft", "yours.ttft_s"),
-        ("yours.ttft_s.p90", "one of mean, p50, p95, p99, max"),
+        ("yours.ttft_s.p42", "one of mean, p50, p90, p95, p99, p999, max"),
         ("", "<class>.<metric>_s"),
     ],
 )
