@@ -9,11 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from question_bank.check import Problem, check_bank
+    from question_bank.check import check_bank
     from question_bank.errors import BankError, DrawError, FormulaError
     from question_bank.load import Bank, load_bank
+    from question_bank.problem import Problem
     from question_bank.question import (
         CriterionGuide,
+        Direction,
         ExampleAnswer,
         Expected,
         FollowUp,
@@ -26,15 +28,17 @@ if TYPE_CHECKING:
         SimulationPlan,
         Slip,
     )
-    from question_bank.schema import Item, Lesson, Misconception, Pack, Section, Source
+    from question_bank.schema import Item, Lesson, Misconception, Pack, Section, Source, Topic
     from question_bank.variants import build_question, format_number
 
 _HOME = {
-    "question_bank.check": ("Problem", "check_bank"),
+    "question_bank.check": ("check_bank",),
     "question_bank.errors": ("BankError", "DrawError", "FormulaError"),
     "question_bank.load": ("Bank", "load_bank"),
+    "question_bank.problem": ("Problem",),
     "question_bank.question": (
         "CriterionGuide",
+        "Direction",
         "ExampleAnswer",
         "Expected",
         "FollowUp",
@@ -47,7 +51,7 @@ _HOME = {
         "SimulationPlan",
         "Slip",
     ),
-    "question_bank.schema": ("Item", "Lesson", "Misconception", "Pack", "Section", "Source"),
+    "question_bank.schema": ("Item", "Lesson", "Misconception", "Pack", "Section", "Source", "Topic"),
     "question_bank.variants": ("build_question", "format_number"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -56,6 +60,7 @@ __all__ = [
     "Bank",
     "BankError",
     "CriterionGuide",
+    "Direction",
     "DrawError",
     "ExampleAnswer",
     "Expected",
@@ -76,6 +81,7 @@ __all__ = [
     "SimulationPlan",
     "Slip",
     "Source",
+    "Topic",
     "build_question",
     "check_bank",
     "format_number",

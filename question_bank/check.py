@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 
 from question_bank.errors import DrawError, FormulaError
-from question_bank.load import AnyItem, Bank
+from question_bank.load import Bank
+from question_bank.problem import Problem
 from question_bank.question import Question
-from question_bank.schema import Checkpoint, Formula, Lesson, OpenItem
+from question_bank.schema import AnyItem, Checkpoint, Formula, Lesson, OpenItem
 from question_bank.units import Unit, read_unit, unit_of
 from question_bank.variants import build_question
 
@@ -29,29 +31,27 @@ _LIST_MARKER = re.compile(r"^\s*\d+\.\s", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One fault: the id of the lesson or item, a short code and a sentence saying what is wrong."""
+def check_bank(bank: Bank, seeds: Sequence[int] = range(50), only: Collection[str] | None = None) -> list[Problem]:
+    """All problems found, in the bank's order; an empty list when there are none.
 
-    where: str
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.message} [{self.code}]"
-
-
-def check_bank(bank: Bank, seeds: Sequence[int] = range(50)) -> list[Problem]:
-    """All problems found, in the bank's order; an empty list when there are none."""
+    With `only`, items whose id is not in it are passed over.
+    """
     problems: list[Problem] = []
     for lesson in bank.lessons:
-        problems += _lesson(bank, lesson)
+        if only is None:
+            problems += _lesson(bank, lesson)
         for item in lesson.items:
-            problems += _links_of_item(lesson, item)
-            problems += _checkpoint(item) if isinstance(item, Checkpoint) else _open_item(item, seeds)
-    checkpoints = [item for item in bank.items if isinstance(item, Checkpoint)]
+            if only is None or item.id in only:
+                problems += _links_of_item(lesson, item)
+                problems += _checkpoint(item) if isinstance(item, Checkpoint) else _open_item(item, seeds)
+    checkpoints = [item for item in bank.items if isinstance(item, Checkpoint) and (only is None or item.id in only)]
     problems += longest_key_bias(checkpoints)
-    return problems
+    return with_places(bank, problems)
+
+
+def with_places(bank: Bank, problems: Iterable[Problem]) -> list[Problem]:
+    """The same problems, with the file and line of what they are about."""
+    return [replace(each, place=bank.places.get(each.where, each.place)) for each in problems]
 
 
 # ---- links and ids -------------------------------------------------------------------------------------------
@@ -69,6 +69,10 @@ def _lesson(bank: Bank, lesson: Lesson) -> Iterator[Problem]:
             yield Problem(lesson.id, "dead-link", f"the prerequisite {needed!r} is no lesson of the bank")
     for double in _twice(section.id for section in lesson.sections):
         yield Problem(lesson.id, "duplicate-id", f"two sections have the id {double!r}")
+    for double in _twice(each.id for each in lesson.sources if each.id is not None):
+        yield Problem(lesson.id, "duplicate-id", f"two sources have the id {double!r}")
+    for section in lesson.sections:
+        yield from _unknown_sources(lesson, lesson.id, f"section {section.id!r}", section.sources)
     for double in _twice(each.id for each in lesson.misconceptions):
         yield Problem(lesson.id, "duplicate-id", f"two misconceptions have the id {double!r}")
     texts = [section.text for section in lesson.sections] + [item.prompt for item in lesson.items]
@@ -77,11 +81,32 @@ def _lesson(bank: Bank, lesson: Lesson) -> Iterator[Problem]:
             yield Problem(lesson.id, "dead-link", f"the text links to {target!r}, which is no lesson or item")
 
 
+def _nearest(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, list(known), n=1, cutoff=0.4)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _unknown_sources(lesson: Lesson, where: str, what: str, named: Iterable[str]) -> Iterator[Problem]:
+    known = {source.id for source in lesson.sources if source.id is not None}
+    for each in named:
+        if each not in known:
+            message = f"{what} names the source {each!r}, which neither the lesson nor sources.yaml has"
+            yield Problem(where, "dead-link", message + _nearest(each, known))
+
+
 def _links_of_item(lesson: Lesson, item: AnyItem) -> Iterator[Problem]:
+    sections = [section.id for section in lesson.sections]
+    if item.section is not None and item.section not in sections:
+        message = f"section {item.section!r} is no section of {lesson.id}"
+        yield Problem(item.id, "dead-link", message + _nearest(item.section, sections))
+    yield from _unknown_sources(lesson, item.id, "the item", item.sources)
+    if item.case is not None and item.case not in item.sources:
+        yield Problem(item.id, "dead-link", f"the case {item.case!r} is not among the item's sources; add it there")
     if isinstance(item, Checkpoint):
         return
     known = {each.id for each in lesson.misconceptions}
-    for follow_up in item.follow_ups:
+    follow_ups = [each for root in item.follow_ups for each in root.walk()]
+    for follow_up in follow_ups:
         if follow_up.misconception is not None and follow_up.misconception not in known:
             yield Problem(
                 item.id,
@@ -96,7 +121,7 @@ def _links_of_item(lesson: Lesson, item: AnyItem) -> Iterator[Problem]:
                 "dead-link",
                 f"slip {slip.id!r} names the misconception {slip.misconception!r}, which the lesson does not have",
             )
-    for double in _twice(each.id for each in item.follow_ups):
+    for double in _twice(each.id for each in follow_ups):
         yield Problem(item.id, "duplicate-id", f"two follow-ups have the id {double!r}")
     for double in _twice(each.id for each in item.slips):
         yield Problem(item.id, "duplicate-id", f"two slips have the id {double!r}")
@@ -113,7 +138,8 @@ def _links_of_item(lesson: Lesson, item: AnyItem) -> Iterator[Problem]:
 def _open_item(item: OpenItem, seeds: Sequence[int]) -> Iterator[Problem]:
     yield from _units(item)
     questions: list[Question] = []
-    for seed in seeds:
+    # Without parameters every seed gives the same text.
+    for seed in seeds if item.parameters else seeds[:1]:
         try:
             questions.append(build_question(item, seed))
         except DrawError as error:
@@ -221,27 +247,17 @@ def _contradictions(question: Question) -> Iterator[Problem]:
     if plan is None:
         return
     # Imported here because SimPy is needed for this check only.
-    from sim import ScenarioError, parse_scenario, simulate
+    from question_bank.simulated import SimulatedError, mean_metric
 
-    results = {}
-    for run, scenario in (("scenario", plan.scenario), ("baseline", plan.baseline)):
-        if scenario is not None:
-            try:
-                results[run] = simulate(parse_scenario(scenario, f"{question.item_id} ({run})"))
-            except ScenarioError as error:
-                yield Problem(question.item_id, "scenario", f"{error} (seed {question.seed})")
-                return
     for check in plan.checks:
         expected = question.expected_named(check.expected)
         assert expected is not None
         try:
-            metric = results[check.run].metric(check.metric)
-        except (KeyError, ValueError) as error:
-            yield Problem(question.item_id, "scenario", f"metric {check.metric!r}: {error}")
-            continue
-        if metric is None:
-            yield Problem(question.item_id, "scenario", f"the simulator has no value for {check.metric!r}")
-        elif not math.isclose(metric * check.scale, expected.value, rel_tol=1e-4, abs_tol=1e-9):
+            metric = mean_metric(plan, check.run, check.metric)
+        except SimulatedError as error:
+            yield Problem(question.item_id, "scenario", f"{error} (seed {question.seed})")
+            return
+        if not math.isclose(metric * check.scale, expected.value, rel_tol=check.tolerance, abs_tol=1e-9):
             yield Problem(
                 question.item_id,
                 "contradicted",

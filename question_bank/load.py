@@ -6,22 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, get_args
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ConfigDict
 
-from question_bank import schema
 from question_bank.errors import BankError
-from question_bank.schema import Checkpoint, Exercise, Lesson, Pack, Prediction, Probe, Recall
+from question_bank.read import MAX_BYTES, Read, read_file
+from question_bank.schema import AnyItem, ItemFile, Lesson, Pack, Source, SourcesFile, Topic, TopicsFile
+
+__all__ = ["BUILT_IN", "MAX_BYTES", "AnyItem", "Bank", "load_bank"]
 
 BUILT_IN = Path(__file__).parent / "packs"
-MAX_BYTES = 1024 * 1024
-MAX_NESTING = 24
-
-AnyItem = Exercise | Probe | Checkpoint | Recall | Prediction
-_Model = TypeVar("_Model", bound=BaseModel)
+MAX_FILES = 500
 
 
 class Bank(BaseModel):
@@ -31,8 +26,13 @@ class Bank(BaseModel):
 
     packs: tuple[Pack, ...]
     lessons: tuple[Lesson, ...]
+    """With the items of the packs' item files, and the shared sources that they name."""
     paths: dict[str, Path]
     """Lesson id -> the file it came from."""
+    topics: dict[str, tuple[Topic, ...]] = {}
+    """Pack id -> its topics in order; packs without topics.yaml are absent."""
+    places: dict[str, str] = {}
+    """Id of a lesson or item -> `file:line`."""
 
     @cached_property
     def items(self) -> tuple[AnyItem, ...]:
@@ -68,43 +68,112 @@ def _unknown(what: str, wanted: str, known: list[str]) -> str:
     return f"there is no {what} {wanted!r}; {remedy}"
 
 
-def load_bank(extra_dirs: Sequence[Path] = ()) -> Bank:
-    """The packs that come with the program and those in `extra_dirs`.
+def load_bank(extra_dirs: Sequence[Path] = (), drafts: Sequence[Path] = (), built_in: bool = True) -> Bank:
+    """The packs that come with the program (unless `built_in` is false) and those in `extra_dirs`.
 
-    Each extra folder is a pack (it holds pack.yaml) or a folder of packs. Raises BankError naming file
-    and line.
+    Each extra folder is a pack (it holds pack.yaml) or a folder of packs. `drafts` are files of items that stand
+    outside the packs so far. Raises BankError naming file and line.
     """
-    packs: list[Pack] = []
-    lessons: list[Lesson] = []
-    paths: dict[str, Path] = {}
-    seen_items: dict[str, Path] = {}
-    seen_packs: dict[str, Path] = {}
-    for folder in _pack_folders(extra_dirs):
-        pack = _read(folder / "pack.yaml", Pack)
-        if pack.id in seen_packs:
+    packs: dict[str, Path] = {}
+    loaded: list[_PackReader] = []
+    for folder in _pack_folders((BUILT_IN, *extra_dirs) if built_in else extra_dirs):
+        pack = read_file(folder / "pack.yaml", Pack, folder).model
+        if pack.id in packs:
             raise BankError(
-                f"{folder / 'pack.yaml'}: pack id {pack.id!r} is already used by {seen_packs[pack.id]}; rename one"
+                f"{folder / 'pack.yaml'}: pack id {pack.id!r} is already used by {packs[pack.id]}; rename one"
             )
-        seen_packs[pack.id] = folder
-        packs.append(pack)
-        for name in pack.lessons:
-            path = folder / f"{name}.yaml"
-            lesson = _read(path, Lesson)
-            if not lesson.id.startswith(f"{pack.id}/"):
-                raise BankError(f"{path}: lesson id {lesson.id!r} must begin with the pack's id and a slash")
-            if lesson.id in paths:
-                raise BankError(f"{path}: lesson id {lesson.id!r} is already used by {paths[lesson.id]}")
-            for item in lesson.items:
-                if item.id in seen_items:
-                    raise BankError(f"{path}: item id {item.id!r} is already used in {seen_items[item.id]}")
-                seen_items[item.id] = path
-            paths[lesson.id] = path
-            lessons.append(lesson)
-    return Bank(packs=tuple(packs), lessons=tuple(lessons), paths=paths)
+        packs[pack.id] = folder
+        loaded.append(_PackReader(folder, pack))
+    for draft in drafts:
+        read = read_file(draft, ItemFile)
+        owner = next((each for each in loaded if each.pack.id == read.model.lesson.split("/")[0]), None)
+        if owner is None:
+            raise BankError(f"{draft}: lesson: {_unknown('lesson', read.model.lesson, list(packs))}")
+        owner.add(read)
+    places: dict[str, str] = {}
+    for reader in loaded:
+        for name, place in reader.places.items():
+            if name in places:
+                raise BankError(f"{place}: id {name!r} is already used at {places[name]}")
+            places[name] = place
+    return Bank(
+        packs=tuple(reader.pack for reader in loaded),
+        lessons=tuple(lesson for reader in loaded for lesson in reader.lessons()),
+        paths={read.model.id: read.path for reader in loaded for read in reader.files},
+        topics={reader.pack.id: reader.topics for reader in loaded if reader.topics},
+        places=places,
+    )
 
 
-def _pack_folders(extra_dirs: Sequence[Path]) -> Iterator[Path]:
-    for root in (BUILT_IN, *extra_dirs):
+class _PackReader:
+    """One pack's folder: its lessons, items/**/*.yaml, and topics.yaml and sources.yaml if there are any."""
+
+    def __init__(self, folder: Path, pack: Pack) -> None:
+        self.pack = pack
+        topics, sources = folder / "topics.yaml", folder / "sources.yaml"
+        self.topics: tuple[Topic, ...] = ()
+        self._shared: tuple[Source, ...] = ()
+        if topics.is_file():
+            self.topics = read_file(topics, TopicsFile, folder).model.topics
+        if sources.is_file():
+            self._shared = read_file(sources, SourcesFile, folder).model.sources
+        self.files: list[Read[Lesson]] = []
+        self.places: dict[str, str] = {}
+        self._items: dict[str, tuple[AnyItem, ...]] = {}
+        for name in self.pack.lessons:
+            read = read_file(folder / f"{name}.yaml", Lesson, folder)
+            lesson = read.model
+            if not lesson.id.startswith(f"{self.pack.id}/"):
+                raise BankError(f"{read.path}: lesson id {lesson.id!r} must begin with the pack's id and a slash")
+            self._place(lesson.id, read.place("id"))
+            self.files.append(read)
+            self._take(read, lesson.id, lesson.items)
+        paths = sorted((folder / "items").rglob("*.yaml"))
+        if len(paths) > MAX_FILES:
+            raise BankError(f"{folder / 'items'}: {len(paths)} files; the limit is {MAX_FILES}, so split the pack")
+        for path in paths:
+            self.add(read_file(path, ItemFile, folder))
+
+    def add(self, read: Read[ItemFile]) -> None:
+        """Take the items of a file of items into their lesson."""
+        lessons = [each.model.id for each in self.files]
+        if read.model.lesson not in lessons:
+            raise BankError(f"{read.place('lesson')}: lesson: {_unknown('lesson', read.model.lesson, lessons)}")
+        self._take(read, read.model.lesson, read.model.items)
+
+    def _take(self, read: Read[Lesson] | Read[ItemFile], lesson_id: str, items: tuple[AnyItem, ...]) -> None:
+        known = [topic.id for topic in self.topics]
+        for position, item in enumerate(items):
+            self._place(item.id, read.place("items", position))
+            for topic in item.topics:
+                if known and topic not in known:
+                    close = get_close_matches(topic, known, n=1, cutoff=0.4)
+                    raise BankError(
+                        f"{read.place('items', position, 'topics')}: items.{position}.topics: {topic!r} is not in "
+                        "the pack's topics.yaml" + (f"; did you mean {close[0]!r}?" if close else "; add it there")
+                    )
+        self._items[lesson_id] = (*self._items.get(lesson_id, ()), *items)
+
+    def _place(self, name: str, place: str) -> None:
+        if name in self.places:
+            raise BankError(f"{place}: id {name!r} is already used at {self.places[name]}")
+        self.places[name] = place
+
+    def lessons(self) -> Iterator[Lesson]:
+        """The lessons with all their items, and with the shared sources that they name."""
+        for read in self.files:
+            lesson, items = read.model, self._items[read.model.id]
+            if not items:
+                raise BankError(f"{read.path}: lesson {lesson.id!r} has no items, neither here nor in the items folder")
+            own = {source.id for source in lesson.sources}
+            named = {each for section in lesson.sections for each in section.sources}
+            named |= {each for item in items for each in item.sources}
+            shared = tuple(each for each in self._shared if each.id in named - own)
+            yield lesson.model_copy(update={"items": items, "sources": (*lesson.sources, *shared)})
+
+
+def _pack_folders(roots: Sequence[Path]) -> Iterator[Path]:
+    for root in roots:
         if not root.is_dir():
             raise BankError(f"{root}: no such folder; give a folder with a pack.yaml or a folder of packs")
         if (root / "pack.yaml").is_file():
@@ -114,133 +183,3 @@ def _pack_folders(extra_dirs: Sequence[Path]) -> Iterator[Path]:
         if not folders:
             raise BankError(f"{root}: holds no pack.yaml, neither itself nor in a folder below it")
         yield from folders
-
-
-def _read(path: Path, model: type[_Model]) -> _Model:
-    node = _compose(path)
-    loader = yaml.constructor.SafeConstructor()
-    try:
-        data = loader.construct_document(node)
-    except (yaml.YAMLError, ValueError) as error:
-        raise BankError(f"{path}: not valid YAML ({_first_line(error)})") from error
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        raise BankError(_describe(path, node, error)) from error
-
-
-def _compose(path: Path) -> yaml.Node:
-    """The file as a tree with line numbers, after bounds that keep a hostile file from costing much."""
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise BankError(f"{path}: {size:,} bytes; the limit is {MAX_BYTES:,}, so split it into lessons")
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BankError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
-    except OSError as error:
-        raise BankError(f"{path}: cannot be read ({error.strerror})") from error
-    try:
-        depth = 0
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            line = event.start_mark.line + 1 if event.start_mark else 1
-            if isinstance(event, yaml.AliasEvent):
-                raise BankError(f"{path}:{line}: aliases (*name) are not allowed; repeat the text")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_NESTING:
-                raise BankError(f"{path}:{line}: nested more than {MAX_NESTING} deep")
-        node = yaml.compose(text, Loader=yaml.CSafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BankError(f"{path}:{line}: not valid YAML ({error.problem or error.context})") from error
-    except yaml.YAMLError as error:
-        raise BankError(f"{path}: not valid YAML ({_first_line(error)})") from error
-    if node is None:
-        raise BankError(f"{path}: is empty")
-    _refuse_duplicate_keys(path, node)
-    return node
-
-
-def _refuse_duplicate_keys(path: Path, node: yaml.Node) -> None:
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise BankError(f"{path}:{key.start_mark.line + 1}: a key must be a word")
-            if key.value in seen:
-                raise BankError(f"{path}:{key.start_mark.line + 1}: {key.value!r} stands twice; remove one")
-            seen.add(key.value)
-            _refuse_duplicate_keys(path, value)
-    elif isinstance(node, yaml.SequenceNode):
-        for child in node.value:
-            _refuse_duplicate_keys(path, child)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _describe(path: Path, root: yaml.Node, error: ValidationError) -> str:
-    """One sentence: file, line, field and what is wrong; the first problem in the file, missing fields last."""
-    problems = error.errors(include_url=False, include_context=False)
-    # A list whose elements are refused also counts as too short; only the cause is worth telling.
-    causes = [
-        each
-        for each in problems
-        if each["type"] != "too_short"
-        or not any(len(other["loc"]) > len(each["loc"]) and _within(other, each) for other in problems)
-    ]
-    told = []
-    for problem in causes:
-        line, field = _locate(root, problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] == "extra_forbidden":
-            name = str(problem["loc"][-1])
-            close = get_close_matches(name, _field_names(), n=1)
-            message = "unknown field" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
-        elif problem["type"] == "missing":
-            message = "is missing"
-        elif problem["type"] in {"model_type", "model_attributes_type", "dict_type"}:
-            message = "must hold fields, each with a name, a colon and a value"
-        elif problem["type"] == "union_tag_not_found":
-            message = "kind is missing; it is one of exercise, probe, checkpoint, recall and prediction"
-        # A misspelt field is unknown and the right one missing; the misspelling comes first.
-        told.append((problem["type"] == "missing", line, f"{path}:{line}: {field}: {message}"))
-    told.sort(key=lambda each: each[:2])
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    return told[0][2] + more
-
-
-def _within(inner: ErrorDetails, outer: ErrorDetails) -> bool:
-    return inner["loc"][: len(outer["loc"])] == outer["loc"]
-
-
-def _locate(root: yaml.Node, loc: tuple[int | str, ...]) -> tuple[int, str]:
-    """Line and dotted name of a place; parts that are not in the file (a union's tag) are passed over."""
-    node = root
-    line = root.start_mark.line + 1
-    named: list[str] = []
-    for position, part in enumerate(loc):
-        found = None
-        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            found = node.value[part]
-            line = found.start_mark.line + 1
-        elif isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if key.value == str(part):
-                    found, line = value, key.start_mark.line + 1
-        if found is not None:
-            node = found
-            named.append(str(part))
-        elif position == len(loc) - 1 and part != "[key]":
-            named.append(str(part))
-    return line, ".".join(named) or "the file"
-
-
-def _field_names() -> list[str]:
-    names: set[str] = set()
-    for value in vars(schema).values():
-        for model in (value, *get_args(value)):
-            if isinstance(model, type) and issubclass(model, BaseModel):
-                names.update(model.model_fields)
-    return sorted(names)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from question_bank.schema_items import (
     AnyItem,
@@ -51,6 +52,14 @@ __all__ = [
 ]
 
 
+_DATE = r"^\d{4}(-\d{2}(-\d{2})?)?$"
+
+
+def _as_written(value: object) -> object:
+    """YAML makes a number of 2024 and a date of 2024-07-23; here both are text."""
+    return value.isoformat() if isinstance(value, date) else str(value) if type(value) is int else value
+
+
 class Figure(Frozen):
     """A worked number of a section: it stands in the text, and a formula gives it."""
 
@@ -85,7 +94,7 @@ class Source(Frozen):
     name: Line
     section: Line | None = None
     """Where in it: a heading, a table, a file."""
-    date: Annotated[str, StringConstraints(pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")] | None = None
+    date: Annotated[str, BeforeValidator(_as_written), StringConstraints(pattern=_DATE)] | None = None
     """When it was published, or read where it has no date: 2024, 2024-07 or 2024-07-23."""
     url: Annotated[str, StringConstraints(pattern=r"^https://[^\s]+$", max_length=300)]
     supports: Text

@@ -33,7 +33,8 @@ def test_a_users_pack_joins_the_built_in_ones(tmp_path: Path) -> None:
     write_pack(tmp_path / "mine", lesson(exercise(), checkpoint()))
     for folder in (tmp_path, tmp_path / "mine"):
         bank = load_bank([folder])
-        assert [each.id for each in bank.lessons] == ["serving/prefill-decode", "tiny/lesson"]
+        assert [each.id for each in bank.lessons][-1] == "tiny/lesson"
+    assert "serving/prefill-decode" in {each.id for each in bank.lessons}
         assert bank.item("tiny/lesson/sum").title == "A sum"
         assert bank.lesson_of("tiny/lesson/choice").id == "tiny/lesson"
         assert bank.items[-1].id == "tiny/lesson/choice"

@@ -35,7 +35,7 @@ def all_text(bank: Bank) -> str:
 
 
 def test_the_bank_has_no_problems(bank: Bank) -> None:
-    assert check_bank(bank) == []
+    assert check_bank(bank, range(8)) == []
 
 
 def test_the_lesson_is_complete(bank: Bank) -> None:
@@ -48,8 +48,7 @@ def test_the_lesson_is_complete(bank: Bank) -> None:
     assert kinds.count("prediction") == 1
     assert lesson.minutes == 25
     assert {each.id for each in lesson.misconceptions} == {"rate-is-speed", "ttft-is-prefill"}
-    assert len(lesson.sources) == 2
-    assert all(source.url.startswith("https://docs.vllm.ai/") for source in lesson.sources)
+    assert {"vllm-metrics", "vllm-prefix-caching"} <= {source.id for source in lesson.sources}
     assert "original practice" in lesson.evidence_class.casefold()
     assert lesson.wrap_up
 

@@ -27,15 +27,15 @@ def settings_for(flags: dict[str, object]) -> Settings:
     return load_settings(flags)
 
 
-def load_bank_for(flags: dict[str, object], more: tuple[Path, ...] = ()) -> Bank:
-    """Our packs, those of the settings and `more`.
+def load_bank_for(flags: dict[str, object], more: tuple[Path, ...] = (), drafts: tuple[Path, ...] = ()) -> Bank:
+    """Our packs, those of the settings and `more`, and files of items that stand outside them.
 
     Raises:
         TutorError: a pack cannot be read or is wrong.
     """
     from question_bank import load_bank
 
-    return load_bank([*settings_for(flags).bank_dirs, *more])
+    return load_bank([*settings_for(flags).bank_dirs, *more], drafts)
 
 
 def read_answer(source: str) -> str:
