@@ -34,7 +34,7 @@ def test_a_users_pack_joins_the_built_in_ones(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "mine"):
         bank = load_bank([folder])
         assert [each.id for each in bank.lessons][-1] == "tiny/lesson"
-    assert "serving/prefill-decode" in {each.id for each in bank.lessons}
+        assert "serving/prefill-decode" in {each.id for each in bank.lessons}
         assert bank.item("tiny/lesson/sum").title == "A sum"
         assert bank.lesson_of("tiny/lesson/choice").id == "tiny/lesson"
         assert bank.items[-1].id == "tiny/lesson/choice"
