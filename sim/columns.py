@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sim.gaps import Gaps
 from sim.log import COMPLETED, Log
 from sim.table import NONE
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sim.gaps import Gaps
     from sim.table import Column
 
 
@@ -35,6 +35,8 @@ class Columns:
     @cached_property
     def gaps(self) -> Gaps:
         """Everything about the time between tokens."""
+        from sim.gaps import Gaps
+
         return Gaps(self.log)
 
     @cached_property

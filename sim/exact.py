@@ -31,6 +31,8 @@ def exact_dot(left: Column, right: Column) -> int:
     """
     if not len(left):
         return 0
+    if int(left.max()) * int(right.max()) * len(left) < 1 << 63:
+        return int(left @ right)
     total = 0
     right_digits = _digits(right)
     for low, left_digit in enumerate(_digits(left)):

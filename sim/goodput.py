@@ -73,8 +73,7 @@ def misses(columns: Columns, class_index: int) -> dict[str, NDArray[np.bool_]]:
         ttft = columns["first_token"][rows] - columns["arrival"][rows]
         miss("ttft", rows, ttft > limit(slo.ttft_s))
     if slo.itl_s is not None:
-        limits = np.full(columns.count, limit(slo.itl_s), dtype=np.int64)
-        within = columns.gaps.count_at_most(limits)[rows]
+        within = columns.gaps.count_at_most(limit(slo.itl_s))[rows]
         miss("itl", rows, within * 100 < columns.gaps.count()[rows] * ITL_SHARE)
     if slo.tpot_s is not None:
         several, spans, after_first = columns.decoded(rows)

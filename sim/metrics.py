@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sim.columns import Columns
 from sim.exact import exact_sum
-from sim.gaps import Progressions
 from sim.goodput import LIMITS, Goodput, goodput
 from sim.ticks import TICKS_PER_S
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sim.progressions import Progressions
     from sim.table import Column
 
 METRICS = ("ttft", "itl", "tpot", "e2e", "queue", "prefill", "decode", "max_gap")
