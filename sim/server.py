@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim.fields import MAX_REQUESTS, Part, Positive, whole_number
+from sim.fields import MAX_LENGTH_TOKENS, MAX_REQUESTS, Part, Positive, Share, whole_number
 
-Policy = Literal["static", "continuous", "alternating", "mixed"]
+Policy = Literal["static", "continuous", "alternating", "mixed", "vllm"]
 
 
 class Server(Part):
@@ -24,9 +24,33 @@ class Server(Part):
     chunk_tokens: Positive | None = None
     """alternating: prompt tokens in one chunk (512 when absent); mixed: most for one prompt in a step."""
     token_budget: Positive = 2048
-    """mixed: most tokens in one step, decodes and prompt chunks together."""
+    """mixed, vllm: most tokens in one step, decodes and prompt chunks together."""
     queue_limit: Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=MAX_REQUESTS)] | None = None
     """Requests that may wait beyond the free seats; a request above that is rejected."""
+
+    # What follows is for the policy vllm, and stands there under similar names.
+    kv_blocks: Positive | None = None
+    """Blocks of the KV cache that requests can hold; no limit when absent."""
+    block_tokens: Positive = 16
+    prefix_cache: bool = True
+    watermark: Annotated[Share, Field(lt=1)] = 0.0
+    """Share of the blocks that an admission must leave free while something runs."""
+    order: Literal["fcfs", "priority"] = "fcfs"
+    """Who is served first: who came first, or the smaller priority of its class."""
+    chunked_prefill: bool = True
+    """Without it a prompt waits until all of it fits the budget of a step."""
+    long_prefill_tokens: Annotated[int, BeforeValidator(whole_number), Field(ge=0)] = 0
+    """Most tokens of one request in a step; 0 is no bound."""
+    long_prefill_adaptive: bool = False
+    """Let that bound grow to an even share of the budget."""
+    reserve_full_prompt: bool = True
+    """Admit a prompt only where all of it has room; else where its first chunk has."""
+    prefill_every_steps: Positive = 1
+    """While anything decodes, only every so many-th step computes prompts."""
+    max_model_tokens: Positive = MAX_LENGTH_TOKENS
+    """Longest sequence: prompt and outputs together."""
+    engine_version: Literal["0.33", "0.11"] = "0.33"
+    """The vLLM version whose rules are followed."""
 
     @model_validator(mode="after")
     def _possible(self) -> Server:
@@ -34,5 +58,10 @@ class Server(Part):
             raise ValueError(
                 f"batch_size {self.batch_size} needs as many seats, but max_seqs is {self.max_seqs}; "
                 "raise max_seqs or lower batch_size"
+            )
+        if self.policy == "vllm" and not self.chunked_prefill and self.token_budget < self.max_model_tokens:
+            raise ValueError(
+                f"without chunked_prefill a prompt must fit one step, so token_budget {self.token_budget:,} must be at "
+                f"least max_model_tokens {self.max_model_tokens:,}; raise the one or lower the other"
             )
         return self

@@ -127,6 +127,8 @@ class StepPlan:
     admitted: list[EngineRequest] = field(default_factory=list)
     resumed: list[EngineRequest] = field(default_factory=list)
     preempted: list[EngineRequest] = field(default_factory=list)
+    decoding: list[EngineRequest] = field(default_factory=list)
+    """Those whose prompt was done before the step."""
     sampling: list[EngineRequest] = field(default_factory=list)
     """Requests that emit at the end of the step."""
     cached_tokens: dict[EngineRequest, int] = field(default_factory=dict)
@@ -199,6 +201,8 @@ class Scheduler:
                 self._backlog = bool(self.waiting)
         for request, tokens in plan.scheduled.items():
             request.computed += tokens
+            if not request.prefilling:
+                plan.decoding.append(request)
             request.prefilling = request.computed < request.total
             if not request.prefilling:
                 plan.sampling.append(request)
@@ -358,7 +362,7 @@ class Scheduler:
             if request.text is None:
                 request.text = TokenStream([(f"prompt_of:{request.id}", request.prompt_tokens)], self._block_size)
             request.shared_tokens = None
-            self._register(request)
+            self.register(request)
         self.drop_blocks(request)
         del self.running[request]
         request.computed = 0
@@ -383,7 +387,7 @@ class Scheduler:
         if full > request.full:
             request.full = full
             if request.text is not None:
-                self._register(request)
+                self.register(request)
 
     def drop_blocks(self, request: EngineRequest) -> None:
         """Give back all of a request's blocks."""
@@ -394,7 +398,7 @@ class Scheduler:
         if shared:
             request.blocks = []
 
-    def _register(self, request: EngineRequest) -> None:
+    def register(self, request: EngineRequest) -> None:
         """Index the full blocks that somebody may ask for."""
         text, shared = request.text, request.shared_tokens
         if text is None or not self.config.enable_prefix_caching:
