@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sim import log as columns
+from sim.arrivals import generate
 from sim.engine import Engine
+from sim.lane import Lane, fits_lane
 from sim.log import GAP, LIFE, RUN, STRETCH, Log
 from sim.scenario import Scenario
 from sim.schedulers import Sequence
@@ -18,7 +20,9 @@ def run(
     progress: Callable[[int, int, float], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Log:
-    """Run the engine to its end."""
+    """Run the engine to its end. Raises ScenarioError for a request that can never be served."""
+    if fits_lane(scenario):
+        return Lane(scenario, generate(scenario)).run(progress, stop)
     engine = Engine(scenario)
     engine.run()
     lives, gaps = Table(LIFE), Table(GAP)
