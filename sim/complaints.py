@@ -58,7 +58,8 @@ def complaint(error: ValidationError) -> tuple[Location, str]:
     first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
     location = tuple(part for i, part in enumerate(first["loc"]) if not _is_tag(first["loc"], i))
     where = _path(location)
-    what = _say(first["type"], first["msg"], first.get("ctx", {}), location, first.get("input"))
+    known = _known_fields(first["loc"][:-1])
+    what = _say(first["type"], first["msg"], first.get("ctx", {}), location, known, first.get("input"))
     return location, f"{where}: {what}" if where else what
 
 
@@ -79,8 +80,12 @@ def _path(location: Location) -> str:
 
 
 def _known_fields(location: Location) -> list[str]:
-    parent = next((part for part in reversed(location[:-1]) if isinstance(part, str)), "")
-    return sorted({name for part in _fields().get(parent, ()) for name in part.model_fields})
+    """Fields of the part at a place, which still holds the tags: those of the kind that was chosen."""
+    names = [part for i, part in enumerate(location) if isinstance(part, str) and not _is_tag(location, i)]
+    parts = _fields().get(names[-1] if names else "", ())
+    if location and _is_tag(location, len(location) - 1):
+        parts = tuple(part for part in parts if location[-1] in _tags(part))
+    return sorted({name for part in parts for name in part.model_fields})
 
 
 def _shown(value: object) -> str:
@@ -88,10 +93,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _say(kind: str, message: str, context: Mapping[str, object], location: Location, value: object) -> str:
+def _say(
+    kind: str, message: str, context: Mapping[str, object], location: Location, known: list[str], value: object
+) -> str:
     """Pydantic's error in our words, with what to do about it."""
     if kind == "extra_forbidden":
-        known = _known_fields(location)
         key = str(location[-1])
         close = nearest(key, known)
         remedy = f"; known here: {', '.join(known)}" if known and not close else "; remove or rename it"

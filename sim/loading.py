@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from sim.complaints import Location, complaint
 from sim.errors import ScenarioError, nearest
 from sim.scenario import Scenario
+from sim.traces.spec import FOLDER
 
 MAX_FILE_BYTES = 4_000_000
 
@@ -80,7 +81,7 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
     if not isinstance(data, dict):
         raise ScenarioError(f"{source}: must be a mapping with the keys name, classes, server and step_cost")
-    return _validated(data, source, node)
+    return _validated(data, source, node, path.parent)
 
 
 def parse_scenario(data: Mapping[str, object], source: str) -> Scenario:
@@ -88,7 +89,7 @@ def parse_scenario(data: Mapping[str, object], source: str) -> Scenario:
 
     Raises ScenarioError with one sentence.
     """
-    return _validated(dict(data), source, None)
+    return _validated(dict(data), source, None, None)
 
 
 def scenarios_dir() -> Path:
@@ -111,9 +112,9 @@ def builtin_scenario(name: str) -> Scenario:
     return load_scenario(scenarios_dir() / f"{name}.yaml")
 
 
-def _validated(data: Mapping[str, object], source: str, node: yaml.Node | None) -> Scenario:
+def _validated(data: Mapping[str, object], source: str, node: yaml.Node | None, folder: Path | None) -> Scenario:
     try:
-        return Scenario.model_validate(data)
+        return Scenario.model_validate(data, context={FOLDER: folder})
     except ValidationError as error:
         location, sentence = complaint(error)
         line = _line(node, location)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sim.fields import (
-    MAX_LENGTH_TOKENS,
     MAX_REQUESTS,
     Part,
     Positive,
@@ -22,138 +21,15 @@ from sim.fields import (
     plain_number,
     whole_number,
 )
+from sim.lengths import Duration, Length, Lengths, mean_s
+from sim.traces.spec import FromFile
 
-Weight = Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e12, allow_inf_nan=False)]
 RateOrZero = Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e9, allow_inf_nan=False)]
 Priority = Annotated[int, BeforeValidator(whole_number), Field(ge=-(2**31), le=2**31 - 1)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
 
 MAX_QUIET_CYCLES = 1_000_000
 """On-off cycles that a class may be expected to go through; more would take longer to draw than to simulate."""
-
-# ---- lengths ---------------------------------------------------------------------------------------
-
-
-class FixedLength(Part):
-    """Every request has the same number of tokens."""
-
-    dist: Literal["fixed"]
-    tokens: Tokens
-
-
-class UniformLength(Part):
-    """Whole numbers from `low_tokens` to `high_tokens`, both included, equally likely."""
-
-    dist: Literal["uniform"]
-    low_tokens: Tokens
-    high_tokens: Tokens
-
-    @model_validator(mode="after")
-    def _ordered(self) -> UniformLength:
-        if self.low_tokens > self.high_tokens:
-            raise ValueError("low_tokens must not be above high_tokens")
-        return self
-
-
-class LognormalLength(Part):
-    """Lognormal with the given median and sigma (of the logarithm), rounded, kept in 1..max_tokens."""
-
-    dist: Literal["lognormal"]
-    median_tokens: Tokens
-    sigma: Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=5, allow_inf_nan=False)]
-    max_tokens: Tokens = MAX_LENGTH_TOKENS
-
-    @model_validator(mode="after")
-    def _ordered(self) -> LognormalLength:
-        if self.median_tokens > self.max_tokens:
-            raise ValueError("median_tokens must not be above max_tokens")
-        return self
-
-
-def _check_weights(values: int, weights: tuple[float, ...]) -> None:
-    if weights and len(weights) != values:
-        raise ValueError(f"there are {values} values but {len(weights)} weights; give each value one, or none at all")
-    if weights and not any(weights):
-        raise ValueError("all weights are zero; set at least one above zero")
-
-
-class EmpiricalLength(Part):
-    """One of `values`, with chances in proportion to `weights` (equal chances when there are none)."""
-
-    dist: Literal["empirical"]
-    values: Annotated[tuple[Tokens, ...], Field(min_length=1, max_length=MAX_REQUESTS)]
-    weights: Annotated[tuple[Weight, ...], Field(max_length=MAX_REQUESTS)] = ()
-
-    @model_validator(mode="after")
-    def _matched(self) -> EmpiricalLength:
-        _check_weights(len(self.values), self.weights)
-        return self
-
-
-def _length_from_number(value: object) -> object:
-    """`250` is short for `{dist: fixed, tokens: 250}`."""
-    if isinstance(value, Mapping | BaseModel):
-        return value
-    return {"dist": "fixed", "tokens": value}
-
-
-Length = Annotated[
-    FixedLength | UniformLength | LognormalLength | EmpiricalLength,
-    Field(discriminator="dist"),
-    BeforeValidator(_length_from_number),
-]
-
-
-class LengthPairs(Part):
-    """Prompt and output lengths drawn together, so that they stay correlated: one of `pairs` by `weights`."""
-
-    dist: Literal["pairs"]
-    pairs: Annotated[tuple[tuple[Tokens, Tokens], ...], Field(min_length=1, max_length=MAX_REQUESTS)]
-    weights: Annotated[tuple[Weight, ...], Field(max_length=MAX_REQUESTS)] = ()
-
-    @model_validator(mode="after")
-    def _matched(self) -> LengthPairs:
-        _check_weights(len(self.pairs), self.weights)
-        return self
-
-
-Lengths = Annotated[LengthPairs, Field()]
-
-# ---- durations -------------------------------------------------------------------------------------
-
-
-class FixedDuration(Part):
-    """Always the same time."""
-
-    dist: Literal["fixed"]
-    time_s: Seconds
-
-
-class ExponentialDuration(Part):
-    """Exponential with the given mean."""
-
-    dist: Literal["exponential"]
-    mean_s: PositiveSeconds
-
-
-def _duration_from_number(value: object) -> object:
-    """`1.5` is short for `{dist: fixed, time_s: 1.5}`."""
-    if isinstance(value, Mapping | BaseModel):
-        return value
-    return {"dist": "fixed", "time_s": value}
-
-
-Duration = Annotated[
-    FixedDuration | ExponentialDuration,
-    Field(discriminator="dist"),
-    BeforeValidator(_duration_from_number),
-]
-
-
-def mean_s(duration: Duration) -> float:
-    """The mean of a duration, seconds."""
-    return duration.time_s if isinstance(duration, FixedDuration) else duration.mean_s
-
 
 # ---- arrivals --------------------------------------------------------------------------------------
 
@@ -287,6 +163,23 @@ class PiecewiseArrivals(Part):
         return self
 
 
+class TraceArrivals(FromFile):
+    """The requests of a recorded trace, when they came, with their lengths and what they share.
+
+    A class that gives lengths of its own takes only the times of the trace.
+    """
+
+    kind: Literal["trace"]
+    speed: Rate = 1.0
+    """All gaps are divided by it."""
+    start_s: Seconds = 0.0
+
+    @property
+    def times(self) -> Sequence[int]:
+        """Ticks from the first request on, at the wanted speed."""
+        return self.trace.times if self.speed == 1 else self.trace.faster(self.speed).times
+
+
 class ClosedLoop(Part):
     """`users` clients, each sending its next request `think_s` after its last one ended; `count` in all.
 
@@ -310,6 +203,7 @@ Arrivals = Annotated[
     | OnOffArrivals
     | DiurnalArrivals
     | PiecewiseArrivals
+    | TraceArrivals
     | ClosedLoop,
     Field(discriminator="kind"),
 ]
@@ -347,7 +241,7 @@ class TrafficClass(Part):
     name: Identifier
     prompt_tokens: Length | None = None
     output_tokens: Length | None = None
-    """Both lengths are needed unless `lengths` gives them in pairs."""
+    """Both lengths are needed unless `lengths` gives them in pairs, or `arrivals` is a recorded trace."""
     lengths: Lengths | None = None
     prefix: SharedPrefix | None = None
     arrivals: Arrivals
@@ -367,7 +261,10 @@ class TrafficClass(Part):
 
     @model_validator(mode="after")
     def _has_lengths(self) -> TrafficClass:
-        for name, length in (("prompt_tokens", self.prompt_tokens), ("output_tokens", self.output_tokens)):
+        given = (("prompt_tokens", self.prompt_tokens), ("output_tokens", self.output_tokens))
+        if isinstance(self.arrivals, TraceArrivals) and not any(length for _, length in given):
+            return self
+        for name, length in given:
             if length is None and self.lengths is None:
                 raise ValueError(f"{name} is missing; add it, or give both lengths as pairs in `lengths`")
             if length is not None and self.lengths is not None:
@@ -378,4 +275,6 @@ class TrafficClass(Part):
 def request_count(item: TrafficClass) -> int:
     """How many requests the class sends."""
     arrivals = item.arrivals
-    return len(arrivals.times_s) if isinstance(arrivals, ArrivalTimes) else arrivals.count
+    if isinstance(arrivals, ArrivalTimes):
+        return len(arrivals.times_s)
+    return len(arrivals.trace) if isinstance(arrivals, TraceArrivals) else arrivals.count

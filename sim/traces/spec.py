@@ -1,0 +1,55 @@
+"""A recorded trace as a part of a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+
+from sim.fields import Part, RequestCount
+from sim.traces.columns import TraceColumns
+from sim.traces.layouts import Format
+from sim.traces.reading import load_trace
+from sim.traces.rows import OnError
+from sim.traces.trace import Trace
+
+FOLDER = "folder"
+"""Key of the validation context under which the folder of the scenario's file stands, as a Path."""
+
+
+class FromFile(Part):
+    """A recorded trace in a file, whose path starts from the folder of the scenario's file.
+
+    It is read together with the scenario. A scenario that comes from no file refuses it.
+    """
+
+    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    format: Format = "auto"
+    columns: TraceColumns | None = None
+    """Of a CSV file or JSON lines in no known format."""
+    limit: RequestCount | None = None
+    """Read only the first rows of the file."""
+    on_error: OnError = "refuse"
+    """skip: leave broken rows out and count them."""
+    _trace: Trace = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> Self:
+        folder = (info.context or {}).get(FOLDER)
+        if not isinstance(folder, Path):
+            raise ValueError("a recorded trace can only be used by a scenario that is read from a file")
+        self._trace = load_trace(
+            folder / self.file,
+            self.format,
+            columns=self.columns,
+            on_error=self.on_error,
+            limit=self.limit,
+            name=self.file,
+        )
+        return self
+
+    @property
+    def trace(self) -> Trace:
+        """The requests of the file, as they were recorded."""
+        return self._trace
