@@ -17,6 +17,7 @@ from sim.loading import builtin_names, builtin_scenario, load_scenario, scenario
 from sim.report import render_text
 from sim.result import simulate
 from sim.scenario import Scenario
+from sim.traces import command as trace
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -29,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     conformance.add_arguments(
         commands.add_parser("conformance", help="compare the vLLM scheduler with a file of recorded steps")
     )
+    trace.add_arguments(commands.add_parser("trace", help="what a file of recorded requests looks like"))
     return parser
 
 
@@ -56,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if options.command == "conformance":
             return conformance.run_command(options)
+        if options.command == "trace":
+            return trace.run_command(options)
         result = simulate(_find(options.file))
     except ScenarioError as error:
         sys.stderr.write(f"{error}\n")
