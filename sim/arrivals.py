@@ -16,7 +16,7 @@ from sim.arrival_times import arrival_times
 from sim.draws import draw_lengths, draw_pairs, draw_prefixes, durations_s, stream
 from sim.scenario import Scenario
 from sim.ticks import TICKS_PER_S
-from sim.traces.trace import Prefix
+from sim.traces.prefixes import Prefix
 from sim.traffic import ClosedLoop, TraceArrivals, TrafficClass, request_count
 
 __all__ = [

@@ -17,7 +17,7 @@ from sim.lengths import (
     Lengths,
     UniformLength,
 )
-from sim.traces.trace import Prefix
+from sim.traces.prefixes import Prefix
 from sim.traffic import SharedPrefix
 
 
@@ -34,7 +34,8 @@ def draw_lengths(length: Length, rng: random.Random, count: int) -> list[int]:
         low, high = length.low_tokens, length.high_tokens
         return [rng.randint(low, high) for _ in range(count)]
     if isinstance(length, EmpiricalLength):
-        return rng.choices(length.values, length.weights or None, k=count)
+        values, weights = length.table
+        return rng.choices(values, weights or None, k=count)
     median, sigma, most = length.median_tokens, length.sigma, length.max_tokens
     exp, gauss = math.exp, rng.gauss
     return [max(1, min(most, round(median * exp(sigma * gauss(0.0, 1.0))))) for _ in range(count)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
 from sim.fields import MAX_LENGTH_TOKENS, MAX_REQUESTS, Part, PositiveSeconds, Seconds, Tokens, plain_number
-from sim.traces.spec import FromFile
+from sim.traces.spec import FileName, FromFile, folder_of
+from sim.traces.table import read_lengths
 
 Weight = Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1e12, allow_inf_nan=False)]
 
@@ -59,16 +60,33 @@ def _check_weights(values: int, weights: tuple[float, ...]) -> None:
 
 
 class EmpiricalLength(Part):
-    """One of `values`, with chances in proportion to `weights` (equal chances when there are none)."""
+    """One of `values`, with chances in proportion to `weights` (equal chances when there are none).
+
+    `file` names a file instead, with lines `tokens` or `tokens,weight`; its path starts from the folder of the
+    scenario's file.
+    """
 
     dist: Literal["empirical"]
-    values: Annotated[tuple[Tokens, ...], Field(min_length=1, max_length=MAX_REQUESTS)]
+    values: Annotated[tuple[Tokens, ...], Field(max_length=MAX_REQUESTS)] = ()
     weights: Annotated[tuple[Weight, ...], Field(max_length=MAX_REQUESTS)] = ()
+    file: FileName | None = None
+    _table: tuple[tuple[int, ...], tuple[float, ...]] = PrivateAttr()
 
     @model_validator(mode="after")
-    def _matched(self) -> EmpiricalLength:
-        _check_weights(len(self.values), self.weights)
+    def _read(self, info: ValidationInfo) -> EmpiricalLength:
+        if (self.file is None) != bool(self.values) or (self.file and self.weights):
+            raise ValueError("give either values, with weights if you like, or a file")
+        if self.file is None:
+            _check_weights(len(self.values), self.weights)
+            self._table = self.values, self.weights
+        else:
+            self._table = read_lengths(folder_of(info) / self.file, self.file)
         return self
+
+    @property
+    def table(self) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Lengths in tokens and their weights; no weights means equal ones."""
+        return self._table
 
 
 def _length_from_number(value: object) -> object:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from sim.traces.columns import TraceColumns
 from sim.traces.layouts import FORMATS, Format
+from sim.traces.prefixes import Prefix
 from sim.traces.reading import load_trace
 from sim.traces.rows import OnError
 from sim.traces.summary import LengthSummary, TraceSummary, summarize
-from sim.traces.trace import Prefix, Trace
+from sim.traces.trace import Trace
 from sim.traces.writing import WrittenFormat, jsonl_lines, mooncake_lines, write_trace
 
 __all__ = [

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 
-from sim.traces.trace import Prefix
+Prefix = tuple[tuple[str, int], ...]
+"""What a prompt starts with and others may share: labels and lengths in tokens. The rest is its own."""
 
 
 class _Tree:
@@ -123,10 +124,47 @@ def _blocks(prefix: Prefix, block_tokens: int, ends_prompt: bool) -> Iterator[tu
         yield tuple(pieces)
 
 
+class _Places:
+    """Numbers for the places in the tree of prefixes where a part may start: after exactly the parts before."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str, int], int] = {}
+
+    def after(self, place: int, label: str, tokens: int) -> int:
+        return self._known.setdefault((place, label, tokens), len(self._known) + 1)
+
+
+def without_private_parts(prefixes: Sequence[Prefix]) -> tuple[Prefix, ...]:
+    """The prefixes, cut where no other one goes on alike."""
+    # For each part that may be told at a place: the longest two lengths.
+    lengths: dict[tuple[int, str], tuple[int, int]] = {}
+    places = _Places()
+    for prefix in prefixes:
+        place = 0
+        for label, tokens in prefix:
+            first, second = lengths.get((place, label), (0, 0))
+            lengths[place, label] = max(first, tokens), max(second, min(first, tokens))
+            place = places.after(place, label, tokens)
+    return tuple(_cut(prefix, lengths, places) for prefix in prefixes)
+
+
+def _cut(prefix: Prefix, lengths: dict[tuple[int, str], tuple[int, int]], places: _Places) -> Prefix:
+    kept = []
+    place = 0
+    for label, tokens in prefix:
+        shared = min(tokens, lengths[place, label][1])
+        if shared:
+            kept.append((label, shared))
+        if shared < tokens:
+            break
+        place = places.after(place, label, tokens)
+    return tuple(kept)
+
+
 def shareable_tokens(prefixes: Sequence[Prefix]) -> int:
     """Prompt tokens that an earlier prompt of the trace started with too: what a cache without limit saves."""
     longest: dict[tuple[int, str], int] = {}
-    places: dict[tuple[int, str, int], int] = {}
+    places = _Places()
     total = 0
     for prefix in prefixes:
         place, known = 0, True
@@ -137,6 +175,5 @@ def shareable_tokens(prefixes: Sequence[Prefix]) -> int:
                 known = before >= tokens
             if tokens > before:
                 longest[place, label] = tokens
-            # Where the next part starts: after exactly so much of this one.
-            place = places.setdefault((place, label, tokens), len(places) + 1)
+            place = places.after(place, label, tokens)
     return total

@@ -13,8 +13,8 @@ from typing import Literal
 from sim.errors import ScenarioError
 from sim.fields import MAX_LENGTH_TOKENS, MAX_REQUESTS
 from sim.ticks import TICKS_PER_S
-from sim.traces.prefixes import shared_prefixes
-from sim.traces.trace import LATEST_TICKS, Prefix, Trace
+from sim.traces.prefixes import Prefix, shared_prefixes, without_private_parts
+from sim.traces.trace import LATEST_TICKS, Trace
 
 OnError = Literal["refuse", "skip"]
 Unit = Literal["s", "ms", "us", "ns", "clock"]
@@ -196,7 +196,7 @@ class Rows:
             blocks = [self._blocks[i] for i in order]
             prefixes: Sequence[Prefix] = shared_prefixes(blocks, prompts, block_tokens, self.source)
         else:
-            prefixes = tuple(self._prefixes[i] for i in order)
+            prefixes = without_private_parts([self._prefixes[i] for i in order])
         return Trace(
             times=tuple(times[i] - earliest for i in order),
             prompt_tokens=tuple(prompts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
 from sim.fields import Part, RequestCount
 from sim.traces.columns import TraceColumns
@@ -18,13 +18,30 @@ FOLDER = "folder"
 """Key of the validation context under which the folder of the scenario's file stands, as a Path."""
 
 
+def _one_line(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError("a file's name must be on one line, without control characters")
+    return name
+
+
+FileName = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_one_line)]
+
+
+def folder_of(info: ValidationInfo) -> Path:
+    """The folder of the scenario's file. Raises ValueError when the scenario comes from no file."""
+    folder = (info.context or {}).get(FOLDER)
+    if not isinstance(folder, Path):
+        raise ValueError("a file can only be named in a scenario that is itself read from a file")
+    return folder
+
+
 class FromFile(Part):
     """A recorded trace in a file, whose path starts from the folder of the scenario's file.
 
     It is read together with the scenario. A scenario that comes from no file refuses it.
     """
 
-    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    file: FileName
     format: Format = "auto"
     columns: TraceColumns | None = None
     """Of a CSV file or JSON lines in no known format."""
@@ -36,11 +53,8 @@ class FromFile(Part):
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
-        folder = (info.context or {}).get(FOLDER)
-        if not isinstance(folder, Path):
-            raise ValueError("a recorded trace can only be used by a scenario that is read from a file")
         self._trace = load_trace(
-            folder / self.file,
+            folder_of(info) / self.file,
             self.format,
             columns=self.columns,
             on_error=self.on_error,

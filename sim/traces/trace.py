@@ -11,9 +11,7 @@ from math import isfinite
 
 from sim.errors import ScenarioError
 from sim.ticks import TICKS_PER_S, to_ticks
-
-Prefix = tuple[tuple[str, int], ...]
-"""What a prompt starts with and others may share: labels and lengths in tokens. The rest is its own."""
+from sim.traces.prefixes import Prefix, without_private_parts
 
 LATEST_TICKS = 9 * 10**18
 """Columns hold 64-bit whole numbers of ticks; this leaves room for what happens after the last arrival."""
@@ -31,7 +29,7 @@ class Trace:
     prompt_tokens: Sequence[int]
     output_tokens: Sequence[int]
     prefixes: Sequence[Prefix]
-    """() where nothing is shared."""
+    """What other requests of the trace share; () where that is nothing."""
     notes: tuple[str, ...] = ()
     """What the reader did to the recorded values: rows left out, times spread, and the like."""
     source: str = ""
@@ -88,5 +86,5 @@ class Trace:
             times=tuple(time - self.times[first] for time in self.times[first:last]),
             prompt_tokens=self.prompt_tokens[first:last],
             output_tokens=self.output_tokens[first:last],
-            prefixes=self.prefixes[first:last],
+            prefixes=without_private_parts(self.prefixes[first:last]),
         )
