@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sim.arrivals import Requests
+from sim.cost import cost_model
 from sim.kv import TokenStream
 from sim.log import COMPLETED, GAP, IN_FLIGHT, LIFE, STRETCH, Log
 from sim.scenario import Scenario
@@ -66,7 +67,7 @@ class Lane:
         self._scenario = scenario
         self._requests = requests
         self._size = server.block_tokens if server.prefix_cache else 0
-        self._replica = VllmReplica(engine_config(server), scenario.step_cost.model(), server.engine_version, fast=fast)
+        self._replica = VllmReplica(engine_config(server), cost_model(scenario.step_cost), server.engine_version, fast=fast)
         self._transport = [to_ticks(item.transport_s) for item in scenario.classes]
         self._lives = Table(LIFE)
         self._stretches = Table(STRETCH)

@@ -20,7 +20,7 @@ class FixedCost(Part):
     mixed_s: Seconds | None = None
     """A step with prompt chunks and decodes together; `chunk_s + decode_s` when absent."""
 
-    def model(self) -> FixedModel:
+    def build(self) -> FixedModel:
         """The model with these times."""
         return FixedModel(self)
 
@@ -34,7 +34,9 @@ class LinearCost(Part):
     """base + prompt tokens + attention pairs + decoding sequences + tokens of context, each times its coefficient.
 
     `per_prefill_pair_s` is what makes long prompts cost more than their length: n tokens on c before them are
-    n·c + n(n+1)/2 pairs.
+    n·c + n(n+1)/2 pairs. `per_context_token_beside_prefill_s` is added to the context's cost in steps that
+    also compute prompt tokens: engines replay a recorded graph and split the cache among more cores only in
+    steps of decodes alone.
     """
 
     kind: Literal["linear"]
@@ -43,8 +45,9 @@ class LinearCost(Part):
     per_prefill_pair_s: Seconds = 0.0
     per_decode_seq_s: Seconds = 0.0
     per_context_token_s: Seconds = 0.0
+    per_context_token_beside_prefill_s: Seconds = 0.0
 
-    def model(self) -> LinearModel:
+    def build(self) -> LinearModel:
         """The model with these coefficients."""
         return LinearModel(
             to_ticks(self.base_s),
@@ -52,20 +55,13 @@ class LinearCost(Part):
             to_ticks(self.per_decode_seq_s),
             to_ticks(self.per_context_token_s),
             to_ticks(self.per_prefill_pair_s),
+            to_ticks(self.per_context_token_beside_prefill_s),
         )
 
     @property
     def takes_no_time(self) -> bool:
         """Whether every step takes no time at all."""
-        return not any(
-            (
-                self.base_s,
-                self.per_prefill_token_s,
-                self.per_prefill_pair_s,
-                self.per_decode_seq_s,
-                self.per_context_token_s,
-            )
-        )
+        return not any(value for name, value in self if name != "kind")
 
 
 class FixedModel:
@@ -98,20 +94,23 @@ class LinearModel:
         per_decode_seq: int,
         per_context_token: int,
         per_prefill_pair: int = 0,
+        per_context_token_beside_prefill: int = 0,
     ) -> None:
         self._base = base
         self._per_prefill_token = per_prefill_token
         self._per_decode_seq = per_decode_seq
         self._per_context_token = per_context_token
         self._per_prefill_pair = per_prefill_pair
+        self._beside_prefill = per_context_token + per_context_token_beside_prefill
 
     def ticks(self, work: StepWork) -> int:
         _, prefill_tokens, decode_seqs, context_tokens, prefill_pairs = work
+        per_context_token = self._beside_prefill if prefill_tokens else self._per_context_token
         return (
             self._base
             + self._per_prefill_token * prefill_tokens
             + self._per_decode_seq * decode_seqs
-            + self._per_context_token * context_tokens
+            + per_context_token * context_tokens
             + self._per_prefill_pair * prefill_pairs
         )
 
