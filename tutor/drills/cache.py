@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,19 +23,13 @@ from tutor.drills import events as ev
 from tutor.drills.deck import Deck
 from tutor.drills.fold import CardState, fold
 from tutor.drills.log import DrillLog, Settings
-from tutor.drills.memory import Memory, Rating
 from tutor.drills.plan import DrillPlan
+from tutor.drills.rows import COLUMNS, CachedCard, from_row, ordinal, to_row
 from tutor.paths import FILE_MODE
 from tutor.store.errors import StoreError, explain
 
 VERSION: Final = "1"
 _BUSY_TIMEOUT_S: Final = 10.0
-_TALLY: Final = ("right1", "wrong1", "right2", "wrong2", "right3", "wrong3")
-_COLUMNS: Final = (
-    "item_id", "version", "stability", "difficulty", "first_day", "last_day", "due_day", "reviews", "presentations",
-    "lapses", "misses", "streak", "successes", "last_rating", "last_right", "last_seed", "last_numbers",
-    "confident_wrong", "unsettled_day", "suspended", "buried_until", "note", "last_at", *_TALLY,
-)  # fmt: skip
 _SCHEMA: Final = """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE cards (
@@ -61,14 +55,6 @@ _SCHEMA: Final = """
     ) STRICT;
     CREATE INDEX queue_group ON queue (grouping);
 """
-
-
-@dataclass(frozen=True, slots=True)
-class CachedCard:
-    """An item's state and the day it is due, by the plan that fits it."""
-
-    state: CardState
-    due_day: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +191,12 @@ class Cache:
 
     def card(self, item_id: str) -> CachedCard:
         """An item's state; that of a new item when nothing happened to it."""
-        rows = self.rows(f"SELECT {', '.join(_COLUMNS)} FROM cards WHERE item_id = ?", (item_id,))
-        return _card(rows[0]) if rows else CachedCard(CardState(item_id), None)
+        rows = self.rows(f"SELECT {', '.join(COLUMNS)} FROM cards WHERE item_id = ?", (item_id,))
+        return from_row(rows[0]) if rows else CachedCard(CardState(item_id), None)
 
     def cards(self) -> list[CachedCard]:
         """All items that something happened to, in alphabetical order."""
-        return [_card(row) for row in self.rows(f"SELECT {', '.join(_COLUMNS)} FROM cards ORDER BY item_id")]
+        return [from_row(row) for row in self.rows(f"SELECT {', '.join(COLUMNS)} FROM cards ORDER BY item_id")]
 
     # -- keeping up with the log ------------------------------------------------------------------------------------
 
@@ -234,10 +220,11 @@ class Cache:
             streams = [
                 str(row[0])
                 for row in store.query(
-                    "SELECT DISTINCT stream FROM events WHERE seq > ? AND seq <= ? AND +stream >= ? AND +stream < ?",
-                    (read, head, ev.SETTINGS_STREAM[:-1], ev.STREAM_END),
+                    # The unary plus keeps SQLite on the log's own order: only what is new is looked at.
+                    "SELECT DISTINCT stream FROM events WHERE seq > ? AND seq <= ? "
+                    "AND (+stream = ? OR (+stream >= ? AND +stream < ?))",
+                    (read, head, ev.SETTINGS_STREAM, ev.STREAM_PREFIX, ev.STREAM_END),
                 )
-                if row[0] == ev.SETTINGS_STREAM or str(row[0]).startswith(ev.STREAM_PREFIX)
             ]
             self._read_settings()
             everything = False
@@ -272,8 +259,8 @@ class Cache:
     def differences(self) -> list[str]:
         """The items whose cached state is not the replayed one; empty when the cache is right."""
         self.catch_up()
-        cached = {card.state.item_id: _row(card) for card in self.cards()}
-        wrong = [item for item in self.log.item_ids() if cached.pop(item, None) != _row(self._replayed(item))]
+        cached = {card.state.item_id: to_row(card) for card in self.cards()}
+        wrong = [item for item in self.log.item_ids() if cached.pop(item, None) != to_row(self._replayed(item))]
         return sorted([*wrong, *cached])
 
     def sync_deck(self, deck: Deck) -> bool:
@@ -321,8 +308,8 @@ class Cache:
 
     def _fold_in(self, connection: sqlite3.Connection, item_ids: Iterable[str]) -> None:
         connection.executemany(
-            f"INSERT OR REPLACE INTO cards ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
-            (_row(self._replayed(item_id)) for item_id in item_ids),
+            f"INSERT OR REPLACE INTO cards ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})",
+            (to_row(self._replayed(item_id)) for item_id in item_ids),
         )
 
     def _reschedule(self, connection: sqlite3.Connection) -> None:
@@ -330,7 +317,7 @@ class Cache:
         connection.executemany(
             "UPDATE cards SET due_day = ? WHERE item_id = ?",
             [
-                (_ordinal(self._scheduled(card.state).due_day), card.state.item_id)
+                (ordinal(self._scheduled(card.state).due_day), card.state.item_id)
                 for card in self.cards()
                 if not card.state.new
             ],
@@ -371,74 +358,3 @@ def _explained(path: Path) -> Iterator[None]:
 def _head(log: DrillLog) -> tuple[int, str]:
     rows = log.store.query("SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1")
     return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
-
-
-def _ordinal(day: date | None) -> int | None:
-    return None if day is None else day.toordinal()
-
-
-def _day(ordinal: int | None) -> date | None:
-    return None if ordinal is None else date.fromordinal(ordinal)
-
-
-def _row(card: CachedCard) -> tuple[object, ...]:
-    state = card.state
-    return (
-        state.item_id,
-        state.version,
-        state.memory.stability if state.memory else None,
-        state.memory.difficulty if state.memory else None,
-        _ordinal(state.first_day),
-        _ordinal(state.last_day),
-        _ordinal(card.due_day),
-        state.reviews,
-        state.presentations,
-        state.lapses,
-        state.misses_in_row,
-        state.streak,
-        state.successes,
-        int(state.last_rating) if state.last_rating is not None else None,
-        int(state.last_right) if state.last_right is not None else None,
-        state.last_seed,
-        state.last_numbers,
-        int(state.confident_wrong),
-        _ordinal(state.unsettled_day),
-        int(state.suspended),
-        _ordinal(state.buried_until),
-        state.note,
-        state.last_at.isoformat() if state.last_at else None,
-        *state.tally,
-    )
-
-
-def _card(row: tuple[Any, ...]) -> CachedCard:
-    (
-        item_id, version, stability, difficulty, first_day, last_day, due_day, reviews, presentations, lapses, misses,
-        streak, successes, rating, right, seed, numbers, confident_wrong, unsettled, suspended, buried, note, last_at,
-        *tally,
-    ) = row  # fmt: skip
-    state = CardState(
-        item_id=item_id,
-        version=version,
-        memory=Memory(stability, difficulty) if stability is not None else None,
-        first_day=_day(first_day),
-        last_day=_day(last_day),
-        reviews=reviews,
-        presentations=presentations,
-        lapses=lapses,
-        misses_in_row=misses,
-        streak=streak,
-        successes=successes,
-        last_rating=Rating(rating) if rating is not None else None,
-        last_right=bool(right) if right is not None else None,
-        last_seed=seed,
-        last_numbers=numbers,
-        confident_wrong=bool(confident_wrong),
-        unsettled_day=_day(unsettled),
-        suspended=bool(suspended),
-        buried_until=_day(buried),
-        note=note,
-        tally=(tally[0], tally[1], tally[2], tally[3], tally[4], tally[5]),
-        last_at=datetime.fromisoformat(last_at) if last_at else None,
-    )
-    return CachedCard(state, _day(due_day))

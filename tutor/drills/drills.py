@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tutor.drills import events as ev
-from tutor.drills.cache import Cache, CachedCard
+from tutor.drills.cache import Cache
 from tutor.drills.day import local_day, next_rollover
 from tutor.drills.deck import Deck, DrillItem
 from tutor.drills.fold import CONFIDENT, CardState
@@ -23,6 +23,7 @@ from tutor.drills.memory import Rating
 from tutor.drills.plan import DrillPlan
 from tutor.drills.queue import Counts, Queue, Why
 from tutor.drills.rating import Outcome
+from tutor.drills.rows import CachedCard
 from tutor.drills.way_in import WayIn, way_in
 from tutor.store import Problem, Store
 

@@ -1,0 +1,106 @@
+"""What is mastered, topic by topic.
+
+An item is shown by right answers on two different days with different numbers, none missed since; one such day is
+worth half. What was shown fades with the chance that it is still remembered. A topic is the mean over its items,
+those never asked counting nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal
+
+from tutor.drills.deck import Deck
+from tutor.drills.fold import CardState
+from tutor.drills.memory import MemoryModel
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from tutor.drills.drills import Drills
+
+SHOWN_BY: Final = 2
+"""Right answers on different days with different numbers that show an item."""
+MASTERED_FROM: Final = 0.8
+Status = Literal["not begun", "learning", "fading", "mastered"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMastery:
+    """How far one topic is mastered."""
+
+    topic: str
+    items: int
+    asked: int
+    shown: int
+    """Items that were shown, remembered or not."""
+    mastery: float
+    """0 to 1."""
+    status: Status
+    """`fading`: it was shown, and has to be refreshed to count as mastered."""
+    prerequisites: tuple[str, ...]
+    """Topics of the lessons that come before."""
+    missing: tuple[str, ...]
+    """Of these, the ones not mastered."""
+
+
+def item_mastery(card: CardState, model: MemoryModel, today: date) -> float:
+    """How far an item is mastered, 0 to 1."""
+    if card.memory is None or card.last_day is None:
+        return 0.0
+    shown = min(card.successes, SHOWN_BY) / SHOWN_BY
+    return shown * model.retrievability(card.memory.stability, (today - card.last_day).days)
+
+
+def topic_prerequisites(deck: Deck) -> dict[str, tuple[str, ...]]:
+    """For each topic, those at home in the lessons before its own; a topic's home is where it is first met."""
+    home: dict[str, str] = {}
+    for item in deck.items:
+        for topic in item.topics:
+            home.setdefault(topic, item.lesson_id)
+    before = {lesson.id: lesson.prerequisites for lesson in deck.bank.lessons} if deck.bank is not None else {}
+    return {
+        topic: tuple(other for other, where in home.items() if where in before.get(lesson, ()) and other != topic)
+        for topic, lesson in home.items()
+    }
+
+
+def mastery(drills: Drills, now: datetime) -> tuple[TopicMastery, ...]:
+    """Every topic of the deck, in the order in which they are first met."""
+    drills.cache.catch_up()
+    today, model = drills.today(now), drills.cache.model
+    cards = {card.state.item_id: card.state for card in drills.cache.cards()}
+    values: dict[str, list[tuple[float, CardState | None]]] = {topic: [] for topic in drills.deck.topics}
+    for item in drills.deck.items:
+        card = cards.get(item.id)
+        value = item_mastery(card, model, today) if card is not None else 0.0
+        for topic in item.topics:
+            values[topic].append((value, card))
+    means = {topic: sum(value for value, _ in each) / len(each) for topic, each in values.items()}
+    before = topic_prerequisites(drills.deck)
+    found = []
+    for topic, each in values.items():
+        asked = [card for _, card in each if card is not None and not card.new]
+        shown = sum(card.successes >= SHOWN_BY for card in asked)
+        found.append(
+            TopicMastery(
+                topic=topic,
+                items=len(each),
+                asked=len(asked),
+                shown=shown,
+                mastery=means[topic],
+                status=_status(means[topic], len(each), len(asked), shown),
+                prerequisites=before[topic],
+                missing=tuple(other for other in before[topic] if means[other] < MASTERED_FROM),
+            )
+        )
+    return tuple(found)
+
+
+def _status(value: float, items: int, asked: int, shown: int) -> Status:
+    if not asked:
+        return "not begun"
+    if value >= MASTERED_FROM:
+        return "mastered"
+    return "fading" if shown / items >= MASTERED_FROM else "learning"
