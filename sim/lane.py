@@ -67,7 +67,8 @@ class Lane:
         self._scenario = scenario
         self._requests = requests
         self._size = server.block_tokens if server.prefix_cache else 0
-        self._replica = VllmReplica(engine_config(server), cost_model(scenario.step_cost), server.engine_version, fast=fast)
+        cost = cost_model(scenario.step_cost)
+        self._replica = VllmReplica(engine_config(server), cost, server.engine_version, fast=fast)
         self._transport = [to_ticks(item.transport_s) for item in scenario.classes]
         self._lives = Table(LIFE)
         self._stretches = Table(STRETCH)
