@@ -94,3 +94,7 @@ class Replica(Protocol):
         sequence emits its first or last token, so neither is ever found out later than it happened.
         """
         ...
+
+    def look(self, seq: Sequence) -> None:
+        """Bring the counts of one of its requests up to what was settled; those that finished are up to date."""
+        ...

@@ -366,6 +366,6 @@ def simulate(
     then with the requests that are done, their total and the simulated second, and ends early, its result
     marked `partial`, once `stop` returns true.
     """
-    from sim.adapter import run
+    from sim.engine import run
 
     return Result(run(scenario, progress, stop))

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sim.cost import FixedCost, StepCost
 from sim.fields import MAX_REQUESTS, Name, Part, PositiveSeconds, whole_number
+from sim.fleet.spec import Fleet
 from sim.server import Server
 from sim.traffic import TrafficClass, request_count
 
@@ -24,6 +25,8 @@ class Scenario(Part):
     classes: Annotated[tuple[TrafficClass, ...], Field(min_length=1, max_length=100)]
     server: Server
     step_cost: StepCost
+    fleet: Fleet = Fleet()
+    """Replicas and what stands around them; one that gets every request when absent."""
     horizon_s: PositiveSeconds | None = None
     """Stop here and count what is unfinished as in flight; run until all is done when absent."""
 
@@ -38,6 +41,7 @@ class Scenario(Part):
         total = sum(request_count(item) for item in self.classes)
         if total > MAX_REQUESTS:
             raise ValueError(f"{total:,} requests are more than the {MAX_REQUESTS:,} allowed; lower the counts")
+        self.fleet.check_server(self.server)
         cost = self.step_cost
         if isinstance(cost, FixedCost) and cost.chunk_s is None and self.server.policy in ("alternating", "mixed"):
             raise ValueError(f"step_cost.chunk_s is needed with the policy {self.server.policy!r}; add it")

@@ -21,6 +21,7 @@ from sim.fields import (
     plain_number,
     whole_number,
 )
+from sim.fleet.client import Client
 from sim.lengths import Duration, Length, Lengths, mean_s
 from sim.traces.spec import FromFile
 
@@ -251,6 +252,8 @@ class TrafficClass(Part):
     """Delay from the server emitting a token to the client seeing it."""
     patience_s: PositiveSeconds | None = None
     """The client cancels when it has seen no first token this long after arrival."""
+    client: Client = Client()
+    """What it does when the answer is late, refused or broken off."""
     prefilled: bool = False
     """The prompt's state is there already: the request joins as an active sequence and only decodes."""
     priority: Priority = 0

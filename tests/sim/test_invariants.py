@@ -180,7 +180,8 @@ def test_a_rerun_is_equal_to_the_bit(scenario: Scenario) -> None:
 @given(scenarios())
 def test_the_replica_never_idles_while_a_request_could_run(scenario: Scenario) -> None:
     """Between two steps with a gap in time, nobody was waiting in the queue."""
-    result = simulate(scenario)
+    # With a horizon, tokens may be on their way to the client for ever, and nobody knows when the server was done.
+    result = simulate(scenario.model_copy(update={"horizon_s": None}))
     for before, after in zip(result.steps, result.steps[1:], strict=False):
         end = before.start_ticks + before.duration_ticks
         if after.start_ticks > end:

@@ -1,4 +1,4 @@
-"""The policies: each plans the next engine step from what waits and what runs.
+"""The step policies: each plans the next engine step from what waits and what runs.
 
 A policy seats requests from the head of the queue only, so nobody overtakes, and seats a prompt no earlier
 than the step that first works on it. `plan` returns None exactly when there is nothing to do.
@@ -7,39 +7,21 @@ than the step that first works on it. `plan` returns None exactly when there is 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from sim.cost import StepKind, StepWork, attention_pairs
+from sim.replica import Sequence
 from sim.server import Server
 
 
-@dataclass(slots=True, eq=False)
-class Sequence:
-    """One request inside the server. Times are ticks; None until they happen."""
+def prompt_work(seq: Sequence) -> int:
+    """Tokens to work through before the next one comes of it; 0 when it only decodes.
 
-    id: int
-    class_index: int
-    number: int
-    prompt_tokens: int
-    output_tokens: int
-    arrival: int
-    computed: int = 0
-    """Prompt tokens whose state is in the cache."""
-    generated: int = 0
-    queued: int | None = None
-    scheduled: int | None = None
-    first_token: int | None = None
-    last_token: int | None = None
-    gaps: list[int] = field(default_factory=list)
-    rejected: int | None = None
-    cancelled: int | None = None
-    wasted_output: int = 0
-    """Tokens generated that no client received."""
-
-    @property
-    def prompt_left(self) -> int:
-        return self.prompt_tokens - self.computed
+    A request that goes on after its replica was lost works through what it had said as well.
+    """
+    left = seq.prompt_tokens + seq.generated - seq.computed
+    return 0 if left == 1 and seq.generated else left
 
 
 class StepPlan(NamedTuple):
@@ -51,10 +33,14 @@ class StepPlan(NamedTuple):
 
     def work(self) -> StepWork:
         """The plan as the cost model sees it."""
-        context = sum(seq.computed for seq, _ in self.prefill)
-        context += sum(seq.prompt_tokens + seq.generated for seq in self.decode)
-        pairs = sum(attention_pairs(tokens, seq.computed) for seq, tokens in self.prefill)
-        return StepWork(self.kind, sum(tokens for _, tokens in self.prefill), len(self.decode), context, pairs)
+        tokens = pairs = context = 0
+        for seq, chunk in self.prefill:
+            tokens += chunk
+            context += seq.computed
+            pairs += attention_pairs(chunk, seq.computed)
+        for seq in self.decode:
+            context += seq.prompt_tokens + seq.generated
+        return StepWork(self.kind, tokens, len(self.decode), context, pairs)
 
 
 class ServerState:
@@ -65,6 +51,9 @@ class ServerState:
         # Ordered by arrival in the queue, with removal of any member in constant time for cancellations.
         self.waiting: OrderedDict[int, Sequence] = OrderedDict()
         self.running: dict[int, Sequence] = {}
+        """By the order of being seated."""
+        self.prompting: dict[int, Sequence] = {}
+        """Those of `running` with prompt work left."""
 
     @property
     def free_seats(self) -> int:
@@ -77,13 +66,16 @@ class ServerState:
     def seat_head(self, now: int) -> Sequence:
         """Move the head of the queue to a seat."""
         _, seq = self.waiting.popitem(last=False)
-        seq.scheduled = now
+        if seq.scheduled is None:
+            seq.scheduled = now
         self.running[seq.id] = seq
+        if prompt_work(seq):
+            self.prompting[seq.id] = seq
         return seq
 
     def seat_prefilled(self, now: int) -> None:
         """Seat requests at the head of the queue that have no prompt work left."""
-        while self.free_seats and (head := self.head()) is not None and not head.prompt_left:
+        while self.free_seats and (head := self.head()) is not None and not prompt_work(head):
             self.seat_head(now)
 
     def seat_up_to(self, limit: int, now: int) -> list[tuple[Sequence, int]]:
@@ -91,22 +83,25 @@ class ServerState:
         seated: list[tuple[Sequence, int]] = []
         while len(seated) < limit and self.prompt_can_start():
             seq = self.seat_head(now)
-            seated.append((seq, seq.prompt_left))
+            seated.append((seq, prompt_work(seq)))
         return seated
 
     def prompt_can_start(self) -> bool:
         """Whether a seat is free and the head of the queue has prompt work."""
         head = self.head()
-        return head is not None and head.prompt_left > 0 and self.free_seats > 0
+        return head is not None and self.free_seats > 0 and prompt_work(head) > 0
 
     def decoding(self) -> list[Sequence]:
         """Sequences whose prompt is done, in the order they were seated."""
-        return [seq for seq in self.running.values() if not seq.prompt_left]
+        if not self.prompting:
+            return list(self.running.values())
+        return [seq for seq in self.running.values() if seq.id not in self.prompting]
 
     def leave(self, seq: Sequence) -> None:
         """Take a sequence out of the queue or its seat, wherever it is."""
         self.waiting.pop(seq.id, None)
         self.running.pop(seq.id, None)
+        self.prompting.pop(seq.id, None)
 
 
 class Policy(Protocol):
@@ -114,10 +109,6 @@ class Policy(Protocol):
 
     def plan(self, state: ServerState, now: int) -> StepPlan | None:
         """The next step, seating requests as needed; None when nothing waits or runs."""
-        ...
-
-    def open_seats(self, state: ServerState) -> int:
-        """Seats a new request could take at the next step; those waiting beyond them count as queued."""
         ...
 
 
@@ -134,17 +125,12 @@ class Static:
 
     def plan(self, state: ServerState, now: int) -> StepPlan | None:
         if not state.running:
-            batch: list[tuple[Sequence, int]] = []
             while state.waiting and len(state.running) < self._batch_size:
-                seq = state.seat_head(now)
-                if seq.prompt_left:
-                    batch.append((seq, seq.prompt_left))
+                state.seat_head(now)
+            batch = [(seq, prompt_work(seq)) for seq in state.prompting.values()]
             if batch:
                 return StepPlan("prefill", batch, [])
         return _decode_step(state)
-
-    def open_seats(self, state: ServerState) -> int:
-        return 0 if state.running else self._batch_size
 
 
 class Continuous:
@@ -159,9 +145,6 @@ class Continuous:
         if prompts:
             return StepPlan("prefill", prompts, [])
         return _decode_step(state)
-
-    def open_seats(self, state: ServerState) -> int:
-        return state.free_seats
 
 
 class Alternating:
@@ -183,13 +166,10 @@ class Alternating:
         return decodes
 
     def _next_chunk(self, state: ServerState, now: int) -> tuple[Sequence, int] | None:
-        seq = next((seq for seq in state.running.values() if seq.prompt_left), None)
+        seq = next(iter(state.prompting.values()), None)
         if seq is None and state.prompt_can_start():
             seq = state.seat_head(now)
-        return None if seq is None else (seq, min(seq.prompt_left, self._chunk_tokens))
-
-    def open_seats(self, state: ServerState) -> int:
-        return state.free_seats
+        return None if seq is None else (seq, min(prompt_work(seq), self._chunk_tokens))
 
 
 class Mixed:
@@ -201,10 +181,12 @@ class Mixed:
 
     def plan(self, state: ServerState, now: int) -> StepPlan | None:
         state.seat_prefilled(now)
-        decode = state.decoding()[: self._token_budget]
+        decode = state.decoding()
+        if len(decode) > self._token_budget:
+            decode = list(islice(decode, self._token_budget))
         budget = self._token_budget - len(decode)
         chunks: list[tuple[Sequence, int]] = []
-        for seq in [seq for seq in state.running.values() if seq.prompt_left]:
+        for seq in state.prompting.values():
             budget -= self._take(chunks, seq, budget)
         while budget and state.prompt_can_start():
             budget -= self._take(chunks, state.seat_head(now), budget)
@@ -213,21 +195,20 @@ class Mixed:
         return StepPlan("decode", [], decode) if decode else None
 
     def _take(self, chunks: list[tuple[Sequence, int]], seq: Sequence, budget: int) -> int:
-        tokens = min(seq.prompt_left, self._chunk_tokens, budget)
+        tokens = min(prompt_work(seq), self._chunk_tokens, budget)
         if tokens:
             chunks.append((seq, tokens))
         return tokens
 
-    def open_seats(self, state: ServerState) -> int:
-        return state.free_seats
-
 
 def policy_of(server: Server) -> Policy:
-    """The policy a scenario asks for."""
+    """The step policy a server asks for. Raises ValueError for one that is not planned step by step."""
     if server.policy == "static":
         return Static(server.batch_size or server.max_seqs)
     if server.policy == "continuous":
         return Continuous(server.prompt_batch or server.max_seqs)
     if server.policy == "alternating":
         return Alternating(server.chunk_tokens or 512)
-    return Mixed(server.token_budget, server.chunk_tokens)
+    if server.policy == "mixed":
+        return Mixed(server.token_budget, server.chunk_tokens)
+    raise ValueError(f"{server.policy!r} is not a step policy")

@@ -1,0 +1,1 @@
+"""What stands around the engines: several replicas, routing, faults, scaling, admission and clients."""
