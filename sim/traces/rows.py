@@ -239,10 +239,11 @@ def clock_step(times: Sequence[int]) -> int | None:
     if len(different) < 5 or len(times) < 1.2 * len(different):
         return None
     gaps = sorted(later - earlier for earlier, later in pairwise(different))
-    slack = TICKS_PER_S // 1000
-    # The usual gap when most steps are busy; a second when they are few.
-    for step in (round(gaps[len(gaps) // 2] / slack) * slack, TICKS_PER_S):
-        if not TICKS_PER_S <= step <= 10 * TICKS_PER_S:
+    slack = TICKS_PER_S // 500  # a millisecond here and one at the first of them
+    usual = round(gaps[len(gaps) // 2] / (10 * slack)) * 10 * slack
+    # The usual gap when most steps are busy; a second when they are few, if any two follow each other.
+    for step in (usual, TICKS_PER_S):
+        if not TICKS_PER_S <= step <= 10 * TICKS_PER_S or gaps[0] > step + slack:
             continue
         off = sum(min(rest, step - rest) > slack for rest in ((time - different[0]) % step for time in different))
         if off <= len(different) // 100:

@@ -146,9 +146,9 @@ def read_servegen(path: Path, lines: Iterable[tuple[int, str]], rows: Rows, seed
             rows.broken(line, str(error))
     windows.sort(key=lambda window: window.start_s)
     dataset = Dataset(dataset_of(path))
-    ends = [window.start_s for window in windows[1:]]
-    usual = min((b.start_s - a.start_s for a, b in pairwise(windows)), default=_USUAL_WINDOW_S)
-    ends.append(windows[-1].start_s + usual if windows else 0.0)
+    starts = [window.start_s for window in windows]
+    usual = min((later - earlier for earlier, later in pairwise(starts)), default=_USUAL_WINDOW_S)
+    ends = [*starts[1:], *(start + usual for start in starts[-1:])]
     for window, end_s in zip(windows, ends, strict=True):
         if rows.full:
             break
