@@ -33,6 +33,7 @@ class Gaps:
         lives, stretches = log.lives, log.stretches
         first_run = lives["first_run"]
         served = np.flatnonzero((first_run != NONE) & (lives["replica"] != NONE))
+        self._lives = len(served)
         # Every span of runs: whose it is, on which replica, and from the end of which run to the end of which.
         self._id = np.concatenate([served, stretches["id"]])
         self._replica = np.concatenate([lives["replica"][served], stretches["replica"]])
@@ -50,16 +51,24 @@ class Gaps:
         """The gaps of all requests, or of those that a mask over requests selects."""
         one = np.ones(len(self._single), dtype=np.int64)
         singles = Progressions(self._single, one * 0, one, one)
-        chosen = slice(None) if members is None else np.flatnonzero(members[self._id])
-        replica, start, stop = self._replica[chosen], self._from[chosen], self._to[chosen]
         pools = [singles if members is None else singles.take(np.flatnonzero(members[self._single_id]))]
-        for index, runs in enumerate(self._runs):
-            here = np.flatnonzero(replica == index)
-            size = len(runs.first) + 1
-            entered = np.bincount(start[here] + 1, minlength=size)
-            left = np.bincount(stop[here] + 1, minlength=size)
-            pools.append(runs.weighted(np.cumsum(entered - left)[:-1]))
+        pools += [runs.weighted(self.decoding(index, members)[0]) for index, runs in enumerate(self._runs)]
         return joined([pool for pool in pools if len(pool.first)] or pools[:1])
+
+    def decoding(self, replica: int, members: NDArray[np.bool_] | None = None) -> tuple[Column, Column]:
+        """How many requests emit in every step of each run after a token of theirs, and where stretches begin.
+
+        The second is the run at whose end a request emitted its first token after a pause, one entry a stretch.
+        """
+        here = self._replica == replica
+        if members is not None:
+            here &= members[self._id]
+        rows = np.flatnonzero(here)
+        size = len(self._runs[replica].first) + 1
+        entered = np.bincount(self._from[rows] + 1, minlength=size)
+        left = np.bincount(self._to[rows] + 1, minlength=size)
+        resumed = rows[rows >= self._lives]
+        return np.cumsum(entered - left)[:-1], self._from[resumed]
 
     def count(self) -> Column:
         """Gaps of each request, by id."""

@@ -155,16 +155,46 @@ class ClassMetrics:
     def _rows(self) -> Column:
         return self._columns.rows_of(self._classes)
 
+    @property
+    def _pool(self) -> Progressions:
+        everyone = len(self._rows) == self._columns.count
+        return self._columns.gaps.pooled(None if everyone else self._columns.mask(self._rows))
+
+    def samples(self, metric: str) -> NDArray[np.float64] | Column:
+        """The durations behind a summary in ticks, in no special order; for itl some evenly chosen ones."""
+        if metric == "tpot":
+            return self._columns.tpot(self._rows)
+        if metric == "itl":
+            return self._pool.sample if self._pool.n else self._pool.first
+        return self._ticks(metric)
+
+    def _ticks(self, metric: str) -> Column:
+        columns = self._columns
+        if metric == "max_gap":
+            longest = columns.longest_gaps[self._rows]
+            return longest[longest >= 0]
+        if metric == "prefill":
+            return columns.prefill(self._rows)
+        start, end, rows = {
+            "ttft": ("arrival", "first_token", self._rows),
+            "queue": ("queued", "scheduled", self._rows),
+            "e2e": ("arrival", "last_token", self._completed),
+            "decode": ("first_token", "last_token", self._completed),
+        }[metric]
+        return columns.between(start, end, rows)
+
+    def _summary(self, metric: str) -> Summary | None:
+        return summarise_ticks(self._ticks(metric))
+
     @cached_property
     def ttft(self) -> Summary | None:
         """Arrival to first token seen."""
-        return summarise_ticks(self._columns.between("arrival", "first_token", self._rows))
+        return self._summary("ttft")
 
     @cached_property
     def itl(self) -> Summary | None:
         """Gaps between tokens, of all requests pooled: long answers weigh more."""
-        everyone = len(self._rows) == self._columns.count
-        return summarise_gaps(self._columns.gaps.pooled(None if everyone else self._columns.mask(self._rows)))
+        return summarise_gaps(self._pool)
 
     @cached_property
     def tpot(self) -> Summary | None:
@@ -174,28 +204,27 @@ class ClassMetrics:
     @cached_property
     def e2e(self) -> Summary | None:
         """Arrival to last token seen."""
-        return summarise_ticks(self._columns.between("arrival", "last_token", self._completed))
+        return self._summary("e2e")
 
     @cached_property
     def queue(self) -> Summary | None:
         """Joining the queue to the start of the first step that worked on the request."""
-        return summarise_ticks(self._columns.between("queued", "scheduled", self._rows))
+        return self._summary("queue")
 
     @cached_property
     def prefill(self) -> Summary | None:
         """Start of that step to the first token leaving the server."""
-        return summarise_ticks(self._columns.prefill(self._rows))
+        return self._summary("prefill")
 
     @cached_property
     def decode(self) -> Summary | None:
         """First to last token; zero for one token."""
-        return summarise_ticks(self._columns.between("first_token", "last_token", self._completed))
+        return self._summary("decode")
 
     @cached_property
     def max_gap(self) -> Summary | None:
         """The longest gap of each request."""
-        longest = self._columns.longest_gaps[self._rows]
-        return summarise_ticks(longest[longest >= 0])
+        return self._summary("max_gap")
 
     @property
     def _completed(self) -> Column:

@@ -63,6 +63,18 @@ class Progressions:
         grown = exact_dot(self.growth[growing] * self.weight[growing], steps * (steps - 1) // 2)
         return exact_dot(self.first, self.steps * self.weight) + grown
 
+    def deviation(self) -> float:
+        """The population's standard deviation in ticks; 0 when there is nothing."""
+        if not self.n:
+            return 0.0
+        mean = self.total / self.n
+        steps, growth = self.steps.astype(np.float64), self.growth.astype(np.float64)
+        first = self.first - mean
+        # Squares of first + k * growth for k = 0 … steps - 1, from the sums of k and of k².
+        squares = steps * first * first + first * growth * steps * (steps - 1)
+        squares += growth * growth * (steps - 1) * steps * (2 * steps - 1) / 6
+        return math.sqrt(float(squares @ self.weight.astype(np.float64)) / self.n)
+
     def take(self, rows: Column) -> Progressions:
         """Some of the progressions, by row number."""
         return Progressions(self.first[rows], self.growth[rows], self.steps[rows], self.weight[rows])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sim.log import Log
-from sim.table import NONE
 from sim.ticks import TICKS_PER_S
 
 if TYPE_CHECKING:
@@ -74,7 +73,6 @@ def replica_series(log: Log, replica: int) -> Series:
 
     runs = log.runs[replica]
     start, steps, first, growth = (np.ascontiguousarray(runs[name]) for name in ("start", "steps", "first", "growth"))
-    blocks = getattr(log.scenario.server, "kv_blocks", None)
     return Series(
         replica=replica,
         start_ticks=start,
@@ -82,5 +80,5 @@ def replica_series(log: Log, replica: int) -> Series:
         waiting=np.ascontiguousarray(runs["waiting"]),
         running=np.ascontiguousarray(runs["running"]),
         kv_blocks=np.maximum(runs["kv_blocks"], 0),
-        capacity_blocks=blocks if isinstance(blocks, int) and blocks != NONE else None,
+        capacity_blocks=log.scenario.server.kv_blocks,
     )

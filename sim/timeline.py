@@ -32,9 +32,15 @@ class TimelineRow(NamedTuple):
 
 def timeline(result: Result) -> tuple[TimelineRow, ...]:
     """One row a request, in order of arrival. What is unfinished is drawn to where it was cut off."""
-    start = result.requests[0].arrival_ticks if result.requests else 0
-    end = start + result.duration_ticks
-    return tuple(TimelineRow(record.label, record.class_name, _segments(record, end)) for record in result.requests)
+    return timeline_rows(result, result.counts.submitted)
+
+
+def timeline_rows(result: Result, most: int) -> tuple[TimelineRow, ...]:
+    """The first `most` rows of it."""
+    count = min(most, result.counts.submitted)
+    records = [result.request(number) for number in range(count)]
+    end = (records[0].arrival_ticks if records else 0) + result.duration_ticks
+    return tuple(TimelineRow(record.label, record.class_name, _segments(record, end)) for record in records)
 
 
 def _segments(record: RequestRecord, end_of_run: int) -> tuple[Segment, ...]:

@@ -1,0 +1,85 @@
+"""Pictures: they show what the result says, with units and n, and come out equal for equal results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim import Result, ScenarioError, builtin_scenario, simulate
+from sim.plots import KINDS, plot, plot_tradeoff, save
+from sim.series import Series
+
+
+@pytest.fixture(scope="module")
+def trial() -> Result:
+    return simulate(builtin_scenario("trial_larger_prompt_batch"))
+
+
+def texts_of(path: Path) -> str:
+    """What the SVG says; its text is kept as text."""
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_picture_is_drawn_as_png_and_svg(trial: Result, tmp_path: Path, kind: str) -> None:
+    for ending, opening in ((".png", b"\x89PNG"), (".svg", b"<?xml")):
+        path = tmp_path / f"picture{ending}"
+        save(plot(trial, kind), path)
+        assert path.read_bytes().startswith(opening)
+    said = texts_of(tmp_path / "picture.svg")
+    assert f"{trial.counts.submitted:,} requests" in said
+    assert "seconds" in said
+
+
+def test_distributions_show_units_samples_and_limits(trial: Result, tmp_path: Path) -> None:
+    save(plot(trial, "distributions"), tmp_path / "picture.svg")
+    said = texts_of(tmp_path / "picture.svg")
+    ttft = trial.classes["chat"].ttft
+    assert ttft is not None
+    assert f"chat (n = {ttft.n:,})" in said
+    assert "limit of chat, 700 ms" in said
+    assert "milliseconds" in said
+
+
+def test_equal_results_give_equal_files(tmp_path: Path) -> None:
+    for name in ("one.svg", "two.svg"):
+        save(plot(simulate(builtin_scenario("exercise"))), tmp_path / name)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_the_tradeoff_has_a_point_for_each_result(tmp_path: Path) -> None:
+    results = []
+    for seats in (2, 4, 8):
+        scenario = builtin_scenario("trial_baseline")
+        server = scenario.server.model_copy(update={"max_seqs": seats})
+        results.append(simulate(scenario.model_copy(update={"server": server})))
+    figure = plot_tradeoff(results, y=["chat.ttft_s.p95"], labels=["2 seats", "4 seats", "8 seats"], limit_s=0.7)
+    (line, _) = figure.axes[0].get_lines()
+    assert np.asarray(line.get_xdata()).tolist() == [result.output_tokens_per_s for result in results]
+    assert np.asarray(line.get_ydata()).tolist() == [1000 * (result.metric("chat.ttft_s.p95") or 0) for result in results]
+    save(figure, tmp_path / "curve.svg")
+    said = texts_of(tmp_path / "curve.svg")
+    assert all(words in said for words in ("chat TTFT p95", "output tokens/s", "4 seats", "limit, 700 ms"))
+
+
+def test_thinning_a_long_series_keeps_its_peak() -> None:
+    from sim.plots import _steps_of_load
+
+    count = 100_000
+    waiting = np.zeros(count, dtype=np.int64)
+    waiting[54_321] = 7
+    times = np.arange(count, dtype=np.int64) * 10**12
+    series = Series(0, times, times + 1, waiting, waiting, waiting, None)
+    shown_at, shown = _steps_of_load(series, waiting, at_end=False)
+    assert len(shown) <= 2000
+    assert shown.max() == 7
+    assert abs(shown_at[shown.argmax()] - 54_321) < 100
+
+
+def test_a_picture_or_an_ending_that_does_not_exist_is_refused(trial: Result, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="did you mean 'load'"):
+        plot(trial, "laod")
+    with pytest.raises(ScenarioError, match=r"\.png, \.svg or \.pdf"):
+        save(plot(trial, "load"), tmp_path / "picture.bmp")
