@@ -138,15 +138,18 @@ def read_servegen(path: Path, lines: Iterable[tuple[int, str]], rows: Rows, seed
     A window brings as many requests as its rate says. Their gaps follow its distribution; a run of them shorter
     than the window stands at a random place inside, a longer one is pressed into it.
     """
-    windows = []
+    by_start: dict[float, Window] = {}
     for line, text in lines:
         try:
-            windows.append(_window(line, text))
+            window = _window(line, text)
+            if window.start_s in by_start:
+                raise BrokenRow(f"the window from {window.start_s:g} s is there already")
+            by_start[window.start_s] = window
         except BrokenRow as error:
             rows.broken(line, str(error))
-    windows.sort(key=lambda window: window.start_s)
     dataset = Dataset(dataset_of(path))
-    starts = [window.start_s for window in windows]
+    starts = sorted(by_start)
+    windows = [by_start[start] for start in starts]
     usual = min((later - earlier for earlier, later in pairwise(starts)), default=_USUAL_WINDOW_S)
     ends = [*starts[1:], *(start + usual for start in starts[-1:])]
     for window, end_s in zip(windows, ends, strict=True):

@@ -156,6 +156,7 @@ def test_servegen_gaps_follow_the_fitted_distribution(tmp_path: Path) -> None:
         ("0,1,1,Gamma,1,1\n", '{"0": {"input_tokens": "{}", "output_tokens": "{}"}}', "line 1: the dataset has no"),
         ("0,1,1,Gamma,0,1\n", '{"0": {"input_tokens": "{1: 1}", "output_tokens": "{1: 1}"}}', "shape and scale"),
         ("0,1,1,Gamma,1,1\n5,1,1,Pareto,1,1\n", '{"0": {}}', "line 2: the family must be"),
+        ("0,1,1,Gamma,1,1\n0,1,1,Gamma,1,1\n", '{"0": {}}', "line 2: the window from 0 s is there already"),
     ],
 )
 def test_broken_servegen_clients_are_refused(tmp_path: Path, windows: str, dataset: str | None, said: str) -> None:
