@@ -140,12 +140,11 @@ class BlockPool:
         self._blank = 0
         cached = self._cached
         while count:
-            block, _ = cached.popitem(last=False)
+            block = next(iter(cached))
             if block.count > count:
                 block.count -= count
-                cached[block] = None
-                cached.move_to_end(block, last=False)
                 return
+            del cached[block]
             count -= block.count
             if block.key is not None:
                 self._forget(block)

@@ -1,23 +1,28 @@
 """The straight way through a scenario: one vLLM engine, open arrivals, nobody who changes their mind.
 
-Nothing outside the engine depends on what it does, so its runs need no event queue: the next arrival is known
-when a run is planned. Anything else goes through `sim.fleet`, with the same engine.
+Nothing outside the engine depends on what it does, so it needs no event queue: the next arrival is known when a
+run is planned, and the queue is the stretch of the arrivals that have come and not been seated. Anything else
+goes through `sim.fleet`, with the same engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from sim.arrivals import Requests
-from sim.cost import cost_model
+from sim.errors import ScenarioError
+from sim.glide import DONE, Gliding
 from sim.kv import TokenStream
 from sim.log import COMPLETED, GAP, IN_FLIGHT, LIFE, STRETCH, Log
 from sim.scenario import Scenario
 from sim.server import Server
-from sim.table import NONE, Table
+from sim.table import NONE, Column, Table
 from sim.ticks import to_seconds, to_ticks
-from sim.vllm import EngineConfig
-from sim.vllm_replica import Job, VllmReplica
+from sim.vllm import EngineConfig, EngineRequest
+from sim.vllm_replica import Job
 
 NO_LIMIT_BLOCKS = 1 << 40
 
@@ -27,6 +32,10 @@ Stop = Callable[[], bool]
 """Asked now and then; true ends the simulation where it is."""
 
 _LOOK_UP_EVERY = 1 << 12
+"""Turns between two calls of `progress` and `stop`."""
+_NO_LIMIT = 1 << 62
+_WORTH_GLIDING, _REST = 8, 32
+"""After a glide of fewer runs than the one, as many turns as the other go the general way."""
 
 
 def engine_config(server: Server) -> EngineConfig:
@@ -49,69 +58,196 @@ def engine_config(server: Server) -> EngineConfig:
 
 
 def fits_lane(scenario: Scenario) -> bool:
-    """Whether `run_alone` can run it."""
-    plain = all(item.patience_s is None and not item.prefilled for item in scenario.classes)
-    return (
-        scenario.server.policy == "vllm"
-        and scenario.server.queue_limit is None
-        and scenario.horizon_s is None
-        and plain
-    )
+    """Whether `Lane` can run it."""
+    server = scenario.server
+    if server.policy != "vllm" or server.queue_limit is not None or scenario.horizon_s is not None:
+        return False
+    return all(item.patience_s is None and not item.prefilled for item in scenario.classes)
+
+
+class Backlog:
+    """The queue of a lane: jobs that were made and stand in front, then arrivals that have come, not yet made.
+
+    So a queue of a million requests is two numbers.
+    """
+
+    def __init__(
+        self, requests: Requests, joins: list[int], order: list[int] | None, server: Server, longest: int
+    ) -> None:
+        self.requests = requests
+        self.joins = joins
+        """When requests join, ticks, ascending."""
+        self.order = order
+        """Which request joins as which; None when in their own order."""
+        self.head = 0
+        """The first that is not made."""
+        self.coming = 0
+        """The first that has not come yet."""
+        self.front: deque[EngineRequest] = deque()
+        self.prompts = requests.prompt_tokens if order is None else [requests.prompt_tokens[i] for i in order]
+        outputs = requests.output_tokens if order is None else [requests.output_tokens[i] for i in order]
+        if len(outputs) and max(self.prompts) + max(outputs) > longest:
+            outputs = [min(output, longest - prompt) for prompt, output in zip(self.prompts, outputs, strict=True)]
+        self.outputs = outputs
+        """What each will have emitted at its end."""
+        self._block_tokens = server.block_tokens if server.prefix_cache else 0
+        prefixes = requests.prefixes if self._block_tokens else ()
+        shared = {index for index, prefix in enumerate(prefixes) if prefix}
+        self._shared = [place for place in range(len(joins)) if self._index(place) in shared] if shared else []
+
+    def _index(self, place: int) -> int:
+        return place if self.order is None else self.order[place]
+
+    def next_shared(self) -> int:
+        """The first of those not made that shares its beginning with others; beyond all when there is none."""
+        position = bisect_left(self._shared, self.head)
+        return self._shared[position] if position < len(self._shared) else len(self.joins) + 1
+
+    def receive(self, now: int) -> int | None:
+        """Let those join whose time has come, and return when the next one will."""
+        joins, coming, total = self.joins, self.coming, len(self.joins)
+        while coming < total and joins[coming] <= now:
+            coming += 1
+        self.coming = coming
+        return joins[coming] if coming < total else None
+
+    def make(self, place: int) -> Job:
+        """The request that joins as number `place`."""
+        requests = self.requests
+        index = self._index(place)
+        prompt = requests.prompt_tokens[index]
+        job = Job(index, prompt, requests.output_tokens[index], priority=requests.priorities[index], index=index)
+        job.arrival = index
+        job.queued = self.joins[place]
+        job.last_output = self.outputs[place]
+        prefix = requests.prefixes[index]
+        if prefix and self._block_tokens:
+            shared = sum(tokens for _, tokens in prefix)
+            job.text = TokenStream([*prefix, (f"prompt_of:{index}", prompt - shared)], self._block_tokens)
+            job.shared_tokens = shared
+        return job
+
+    def unmake(self) -> None:
+        """Forget the head's job if nothing has happened to it."""
+        if len(self.front) == 1 and not self.front[0].preemptions:
+            self.front.clear()
+            self.head -= 1
+
+    # ---- as the scheduler sees it --------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.front) + self.coming - self.head
+
+    def __iter__(self) -> Iterator[EngineRequest]:
+        yield from self.front
+        yield from map(self.make, range(self.head, self.coming))
+
+    def __getitem__(self, index: Literal[0]) -> EngineRequest:
+        if not self.front:
+            self.front.append(self.make(self.head))
+            self.head += 1
+        return self.front[index]
+
+    def popleft(self) -> EngineRequest:
+        return self.front.popleft()
+
+    def append(self, request: EngineRequest) -> None:
+        self.front.append(request)
+
+    def appendleft(self, request: EngineRequest) -> None:
+        self.front.appendleft(request)
+
+    def remove(self, request: EngineRequest) -> None:
+        self.front.remove(request)
 
 
 class Lane:
-    """One run of one scenario through one engine."""
+    """One run of one scenario through one engine.
+
+    `fast=False` takes every step by itself. Raises ScenarioError for a prompt that no engine takes.
+    """
 
     def __init__(self, scenario: Scenario, requests: Requests, *, fast: bool = True) -> None:
         server = scenario.server
+        config = engine_config(server)
         self._scenario = scenario
         self._requests = requests
-        self._size = server.block_tokens if server.prefix_cache else 0
-        cost = cost_model(scenario.step_cost)
-        self._replica = VllmReplica(engine_config(server), cost, server.engine_version, fast=fast)
+        joins, order = self._joins()
+        self._backlog = Backlog(requests, joins, order, server, config.max_model_len)
+        self._refuse_long(config.max_model_len)
+        # With priorities the queue is not the order of arrival.
+        self._glides = fast and server.order == "fcfs"
+        self._replica = Gliding(
+            config,
+            scenario.step_cost.model(),
+            server.engine_version,
+            fast=fast,
+            waiting=self._backlog if server.order == "fcfs" else None,
+        )
         self._transport = [to_ticks(item.transport_s) for item in scenario.classes]
+        self._done = Table(DONE)
         self._lives = Table(LIFE)
         self._stretches = Table(STRETCH)
         self._gaps = Table(GAP)
 
     def run(self, progress: Progress | None = None, stop: Stop | None = None) -> Log:
-        """Run until nothing is left to do, or until `stop` says so. Raises ScenarioError as `plan` does."""
-        replica = self._replica
-        joins, order = self._joins()
-        total, coming, now, turn = len(joins), 0, 0, 0
-        jobs: dict[int, Job] = {}
-        plan, settle, submit = replica.plan, replica.settle, replica.submit
-        following = joins[0] if joins else None
+        """Run until nothing is left to do, or until `stop` says so.
+
+        Raises ScenarioError for a request that can never be served.
+        """
+        replica, backlog = self._replica, self._backlog
+        finished: list[Job] = []
+        now = rest = 0
+        looks = progress is not None or stop is not None
+        stopped = False
         while True:
-            while following is not None and following <= now:
-                index = coming if order is None else order[coming]
-                job = self._job(index)
-                jobs[index] = job
-                submit(job, following)
-                coming += 1
-                following = joins[coming] if coming < total else None
-            if plan(now, following):
+            following = self._receive(now)
+            if rest:
+                rest -= 1
+            elif self._glides and replica.can_glide(backlog):
+                runs = replica.run_count
+                now = replica.glide(now, backlog, self._done, finished, _LOOK_UP_EVERY if looks else _NO_LIMIT)
+                if replica.run_count - runs < _WORTH_GLIDING:
+                    rest = _REST
+                if looks:
+                    stopped = self._look_up(now, progress, stop)
+                following = self._receive(now)
+            elif looks and not replica.run_count % _LOOK_UP_EVERY:
+                stopped = self._look_up(now, progress, stop)
+            if stopped:
+                break
+            if replica.plan(now, following):
                 assert replica.end is not None
                 now = replica.end
-                for job in settle(now):
-                    self._write(job, COMPLETED)
-                    del jobs[job.index]
+                finished += replica.settle(now)
             elif following is not None:
                 now = following
             else:
                 break
-            turn += 1
-            if not turn % _LOOK_UP_EVERY:
-                if progress is not None:
-                    progress(len(self._lives), total, to_seconds(now))
-                if stop is not None and stop():
-                    break
-        partial = len(self._lives) < total
+            self._write_all(finished)
+        self._write_all(finished)
         replica.write_back()
-        for job in jobs.values():
+        for job in [*replica.scheduler.running, *replica.scheduler.waiting]:
+            assert isinstance(job, Job)
             self._write(job, IN_FLIGHT)
+        self._lives.extend(self._glided())
         self._lives.sort("id")
-        return Log(self._scenario, self._lives, (replica.runs,), self._stretches, self._gaps, now, partial)
+        return Log(self._scenario, self._lives, (replica.runs,), self._stretches, self._gaps, now, stopped)
+
+    def _look_up(self, now: int, progress: Progress | None, stop: Stop | None) -> bool:
+        if progress is not None:
+            progress(len(self._done) + len(self._lives), len(self._requests), to_seconds(now))
+        return stop is not None and stop()
+
+    def _receive(self, now: int) -> int | None:
+        """Let requests join whose time has come, and return when the next one will."""
+        backlog = self._backlog
+        come = backlog.coming
+        following = backlog.receive(now)
+        if self._scenario.server.order == "priority":
+            for place in range(come, backlog.coming):
+                self._replica.submit(job := backlog.make(place), job.queued)
+        return following
 
     def _joins(self) -> tuple[list[int], list[int] | None]:
         """When requests join the queue, ascending, and which they are (None: in their own order)."""
@@ -123,18 +259,23 @@ class Lane:
         order = sorted(range(len(joins)), key=joins.__getitem__)
         return [joins[index] for index in order], order
 
-    def _job(self, index: int) -> Job:
-        requests = self._requests
-        prompt = requests.prompt_tokens[index]
-        job = Job(index, prompt, requests.output_tokens[index], index=index)
-        prefix = requests.prefixes[index]
-        if prefix and self._size:
-            shared = sum(tokens for _, tokens in prefix)
-            job.text = TokenStream([*prefix, (f"prompt_of:{index}", prompt - shared)], self._size)
-            job.shared_tokens = shared
-        job.priority = requests.priorities[index]
-        job.arrival = index
-        return job
+    def _refuse_long(self, longest: int) -> None:
+        prompts = self._requests.prompt_tokens
+        if len(prompts) and max(prompts) >= longest:
+            index = next(index for index, prompt in enumerate(prompts) if prompt >= longest)
+            name = self._scenario.classes[self._requests.class_indexes[index]].name
+            raise ScenarioError(
+                f"request {self._requests.numbers[index]} of class {name} has a prompt of {prompts[index]:,} tokens, "
+                f"which with one output token is longer than server.max_model_tokens {longest:,}; "
+                "shorten the prompts or raise max_model_tokens"
+            )
+
+    # ---- records -------------------------------------------------------------------------------------
+
+    def _write_all(self, finished: list[Job]) -> None:
+        for job in finished:
+            self._write(job, COMPLETED)
+        finished.clear()
 
     def _write(self, job: Job, status: int) -> None:
         """The record of a life that is over, or cut off."""
@@ -164,7 +305,7 @@ class Lane:
             job.generated,
             job.cached_tokens,
             job.prefilled_tokens,
-            job.prefilled_tokens - fresh if job.preemptions and job.prefilled_tokens > fresh else 0,
+            max(0, job.prefilled_tokens - fresh) if job.preemptions else 0,
             0,
             requests.times[index],
             job.queued,
@@ -175,4 +316,48 @@ class Lane:
             transport,
             first_run,
             last_run,
+        )
+
+    def _glided(self) -> Table:
+        """The lives of requests that went through without a job."""
+        import numpy as np
+
+        requests, backlog, done = self._requests, self._backlog, self._done
+        if not len(done):
+            return Table(LIFE)
+        place = done["place"]
+        index = place if backlog.order is None else np.asarray(backlog.order, dtype=np.int64)[place]
+
+        def of(column: Sequence[int]) -> Column:
+            return np.asarray(column, dtype=np.int64)[index]
+
+        classes, prompts = of(requests.class_indexes), of(requests.prompt_tokens)
+        transport = np.asarray(self._transport, dtype=np.int64)[classes]
+        zero, last = np.zeros_like(place), done["last_token"] + transport
+        return Table.of(
+            {
+                "id": index,
+                "class_index": classes,
+                "number": of(requests.numbers),
+                "status": zero + COMPLETED,
+                "replica": zero,
+                "attempts": zero + 1,
+                "preemptions": zero,
+                "prompt_tokens": prompts,
+                "wanted_tokens": of(requests.output_tokens),
+                "output_tokens": np.asarray(backlog.outputs, dtype=np.int64)[place],
+                "cached_tokens": zero,
+                "computed_tokens": prompts,
+                "recomputed_tokens": zero,
+                "wasted_tokens": zero,
+                "arrival": of(requests.times),
+                "queued": np.asarray(backlog.joins, dtype=np.int64)[place],
+                "scheduled": done["scheduled"],
+                "first_token": done["first_token"] + transport,
+                "last_token": last,
+                "ended": last,
+                "transport": transport,
+                "first_run": done["first_run"],
+                "last_run": done["last_run"],
+            }
         )

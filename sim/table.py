@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Column = NDArray[np.int64]
+Column: TypeAlias = "NDArray[np.int64]"
 
 NONE = -1
 """Stands in a column for a moment that never came."""
@@ -27,6 +27,19 @@ class Table:
         self._position = {name: index for index, name in enumerate(self.names)}
         self._pack = Struct(f"{len(self.names)}q").pack
         self._data = bytearray()
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column]) -> Table:
+        """A table of whole columns, all of one length."""
+        import numpy as np
+
+        table = cls(tuple(columns))
+        table._data = bytearray(np.column_stack(list(columns.values())).astype(np.int64, copy=False).tobytes())
+        return table
+
+    def extend(self, other: Table) -> None:
+        """Append all rows of a table with the same columns."""
+        self._data += other._data
 
     def add(self, *row: int) -> None:
         """Append one row, a value a column. Raises struct.error for a wrong count or a value beyond 64 bits."""

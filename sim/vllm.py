@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -140,38 +140,88 @@ class StepPlan:
         return sum(self.scheduled.values())
 
 
+class Queue(Protocol):
+    """Requests in the order in which they will be considered; the head is at 0."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[EngineRequest]: ...
+    def __getitem__(self, index: Literal[0], /) -> EngineRequest: ...
+    def append(self, request: EngineRequest, /) -> None:
+        """Take in a request."""
+        ...
+
+    def appendleft(self, request: EngineRequest, /) -> None:
+        """Take back one that has been considered before."""
+        ...
+
+    def popleft(self) -> EngineRequest: ...
+    def remove(self, request: EngineRequest, /) -> None: ...
+
+
+class _ByPriority:
+    """A queue in which the smaller priority stands first, and whoever came first among equals."""
+
+    def __init__(self) -> None:
+        self._requests: list[EngineRequest] = []
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __iter__(self) -> Iterator[EngineRequest]:
+        return iter(self._requests)
+
+    def __getitem__(self, index: Literal[0]) -> EngineRequest:
+        return self._requests[index]
+
+    def append(self, request: EngineRequest) -> None:
+        insort(self._requests, request, key=lambda other: other.rank)
+
+    appendleft = append
+
+    def popleft(self) -> EngineRequest:
+        return self._requests.pop(0)
+
+    def remove(self, request: EngineRequest) -> None:
+        self._requests.remove(request)
+
+
 class Scheduler:
     """The queue, the running list and the cache of one engine."""
 
-    def __init__(self, config: EngineConfig, engine: Engine = "0.33") -> None:
+    def __init__(self, config: EngineConfig, engine: Engine = "0.33", waiting: Queue | None = None) -> None:
         self.config = config
         self.pool = BlockPool(config.usable_kv_blocks, unhashed_first=engine != "0.11")
-        self.waiting: deque[EngineRequest] | list[EngineRequest] = [] if config.policy == "priority" else deque()
+        self.waiting: Queue = (
+            waiting if waiting is not None else (_ByPriority() if config.policy == "priority" else deque())
+        )
         self.running: dict[EngineRequest, None] = {}
         """In the order of admission; a dict, so that any of them leaves in constant time."""
         self._old = engine == "0.11"
         self._block_size = config.block_size
         # vLLM takes the share of all blocks, its null block included.
-        self._headroom = 0 if self._old else int(config.watermark * (config.usable_kv_blocks + 1))
-        self._full_prompt = config.reserve_full_prompt_at_admission and not self._old
+        self.headroom = 0 if self._old else int(config.watermark * (config.usable_kv_blocks + 1))
+        self.full_prompt = config.reserve_full_prompt_at_admission and not self._old
         self._interval = 1 if self._old else config.prefill_schedule_interval
         self._executed = 0
         self._backlog = False
 
     def add(self, request: EngineRequest) -> None:
         """Queue a request. Raises ValueError for a prompt of no or too many tokens."""
+        self.prepare(request)
+        self.waiting.append(request)
+
+    def prepare(self, request: EngineRequest) -> None:
+        """Find out where a request will end. Raises ValueError as `add` does."""
         longest = self.config.max_model_len
         if not 1 <= request.prompt_tokens <= longest:
             raise ValueError(
                 f"request {request.id!r} has a prompt of {request.prompt_tokens} tokens; "
                 f"it must have 1 to max_model_len = {longest}"
             )
-        request.last_output = min(
-            request.max_tokens,
-            max(1, longest - request.prompt_tokens),
-            *(end for end in _stops(request) if end >= request.min_tokens),
-        )
-        self._enqueue(request)
+        last = min(request.max_tokens, max(1, longest - request.prompt_tokens))
+        if request.eos_at is not None or request.stop_at is not None:
+            last = min([last, *(end for end in _stops(request) if end >= request.min_tokens)])
+        request.last_output = last
 
     def abort(self, request: EngineRequest) -> None:
         """End a request; its seat and blocks are free for the next plan. One that has ended is left alone."""
@@ -257,16 +307,13 @@ class Scheduler:
             if not self.config.enable_chunked_prefill:
                 return 0
             tokens = budget
-        needed = -(-(total if self._full_prompt else computed + tokens) // size) - len(hits)
+        needed = -(-(total if self.full_prompt else computed + tokens) // size) - len(hits)
         for block in hits:
             # A hit that nobody holds leaves the free list like any other block.
             needed += not block.holders
-        if needed + (self._headroom if self.running else 0) > self.pool.free:
+        if needed + (self.headroom if self.running else 0) > self.pool.free:
             return 0
-        if isinstance(self.waiting, deque):
-            self.waiting.popleft()
-        else:
-            del self.waiting[0]
+        self.waiting.popleft()
         if hits:
             self.pool.touch(hits)
             request.blocks = hits
@@ -287,8 +334,7 @@ class Scheduler:
             if not tokens:
                 # Without chunks, the old engine lets others past a prompt that does not fit the budget.
                 if self._old and not self.config.enable_chunked_prefill and self._too_long(request, budget, cap):
-                    skipped.append(request)
-                    self.waiting.remove(request)
+                    skipped.append(self.waiting.popleft())
                     continue
                 break
             (plan.resumed if back else plan.admitted).append(request)
@@ -298,7 +344,7 @@ class Scheduler:
                 plan.cached_tokens[request] = request.hit_tokens
                 plan.prefix.count(request.total, request.hit_tokens, preempted=back and not self._old)
         for request in reversed(skipped):
-            self._enqueue(request, front=True)
+            self.waiting.appendleft(request)
 
     def _too_long(self, request: EngineRequest, budget: int, cap: int) -> bool:
         hits = [] if request.text is None else self._hits(request, request.text)
@@ -370,7 +416,7 @@ class Scheduler:
         request.prefilling = True
         request.preemptions += 1
         request.status = "preempted"
-        self._enqueue(request, front=True)
+        self.waiting.appendleft(request)
 
     # ---- blocks --------------------------------------------------------------------------------------
 
@@ -429,14 +475,6 @@ class Scheduler:
 
     def _blocks(self, tokens: int) -> int:
         return -(-tokens // self._block_size)
-
-    def _enqueue(self, request: EngineRequest, *, front: bool = False) -> None:
-        if not isinstance(self.waiting, deque):
-            insort(self.waiting, request, key=lambda other: other.rank)
-        elif front:
-            self.waiting.appendleft(request)
-        else:
-            self.waiting.append(request)
 
 
 def _stops(request: EngineRequest) -> Iterable[int]:

@@ -20,7 +20,7 @@ from sim.cost import CostModel, StepKind, StepWork, attention_pairs
 from sim.errors import ScenarioError
 from sim.log import DECODE, KIND_NAMES, RUN
 from sim.table import Table
-from sim.vllm import Engine, EngineConfig, EngineRequest, Scheduler, StepPlan
+from sim.vllm import Engine, EngineConfig, EngineRequest, Queue, Scheduler, StepPlan
 
 
 @dataclass(slots=True, eq=False)
@@ -63,8 +63,9 @@ class VllmReplica:
         *,
         fast: bool = True,
         name: str = "replica 0",
+        waiting: Queue | None = None,
     ) -> None:
-        self.scheduler = Scheduler(config, engine)
+        self.scheduler = Scheduler(config, engine, waiting)
         self.runs = Table(RUN)
         self.end: int | None = None
         """When the run under way ends; None while the replica is free."""
@@ -112,6 +113,11 @@ class VllmReplica:
     # ---- what a driver reads -------------------------------------------------------------------------
 
     @property
+    def run_count(self) -> int:
+        """Runs that are over."""
+        return self._rows
+
+    @property
     def waiting(self) -> int:
         """Requests in its queue."""
         return len(self.scheduler.waiting)
@@ -137,7 +143,7 @@ class VllmReplica:
         if job.prompt_tokens >= longest:
             raise ValueError(
                 f"request {job.id} has a prompt of {job.prompt_tokens:,} tokens, which with one output token is "
-                f"longer than max_model_tokens = {longest:,}; shorten it or raise max_model_tokens"
+                f"longer than max_model_tokens {longest:,}; shorten it or raise max_model_tokens"
             )
         open_now = self._open()
         self.scheduler.add(job)
@@ -161,12 +167,6 @@ class VllmReplica:
             self._exact.sampling.remove(job)
         self.scheduler.abort(job)
         return finished
-
-    def look(self, job: Job) -> tuple[int, int, int]:
-        """A request's tokens so far, when the latest came out, and at the end of which run, as of the last `settle`."""
-        if job.joined < 0:
-            return job.generated, job.last_token, job.last_run
-        return job.generated + self._step - job.joined, self._last_end, self._rows - 1
 
     def plan(self, now: int, until: int | None = None) -> bool:
         """Decide the next run; False when there is nothing to do.
@@ -201,8 +201,8 @@ class VllmReplica:
 
     def shorten(self, now: int) -> list[Job]:
         """Keep of a run the steps that are over and the one under way. Nobody finishes by that."""
-        done = _steps_until(self._first, self._growth, now - self._start)
-        over = self._start + _duration(self._first, self._growth, done)
+        done = steps_until(self._first, self._growth, now - self._start)
+        over = self._start + duration(self._first, self._growth, done)
         if done:
             rest_first = self._first + done * self._growth
             self._steps = done
@@ -280,12 +280,12 @@ class VllmReplica:
         if most < steps:
             steps = most
         if (steps // self._size + 1) * members > pool.free:
-            steps = self._steps_with_blocks(steps)
-        if until is not None and now + _duration(first, growth, steps) > until and self._open():
+            steps = self._steps_with_blocks(steps, pool.free)
+        if until is not None and now + duration(first, growth, steps) > until and self._open():
             # The step that ends at or after the arrival is the last one without it.
-            steps = _steps_until(first, growth, until - now - 1) + 1
+            steps = steps_until(first, growth, until - now - 1) + 1
         self._first, self._growth, self._steps = first, growth, steps
-        self.end = now + _duration(first, growth, steps)
+        self.end = now + duration(first, growth, steps)
         return True
 
     def _time_prefill(self, members: int) -> None:
@@ -385,12 +385,12 @@ class VllmReplica:
             needed += sum(phases[: end - self._size])
         return needed
 
-    def _steps_with_blocks(self, steps: int) -> int:
-        """Steps of at most `steps` that the free blocks allow; those of the first are taken already."""
+    def _steps_with_blocks(self, steps: int, free: int) -> int:
+        """Steps of at most `steps` for which `free` blocks are enough, not counting those of the first."""
         low, high = 1, steps
         while low < high:
             middle = (low + high + 1) // 2
-            if self._blocks_for(self._step + 1, middle - 1) <= self.scheduler.pool.free:
+            if self._blocks_for(self._step + 1, middle - 1) <= free:
                 low = middle
             else:
                 high = middle - 1
@@ -526,12 +526,12 @@ class VllmReplica:
         )
 
 
-def _duration(first: int, growth: int, steps: int) -> int:
+def duration(first: int, growth: int, steps: int) -> int:
     """Ticks of a run's first `steps` steps."""
     return steps * first + growth * (steps * (steps - 1) // 2)
 
 
-def _steps_until(first: int, growth: int, span: int) -> int:
+def steps_until(first: int, growth: int, span: int) -> int:
     """The most steps of a run that take at most `span` ticks together."""
     if span < first:
         return 0
@@ -541,6 +541,6 @@ def _steps_until(first: int, growth: int, span: int) -> int:
     b = 2 * first - growth
     steps = (isqrt(b * b + 8 * growth * span) - b) // (2 * growth)
     # isqrt rounds down, and so does the division: the true root may be one further.
-    while _duration(first, growth, steps + 1) <= span:
+    while duration(first, growth, steps + 1) <= span:
         steps += 1
     return steps
