@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from sim.arrivals import Requests
+from sim.cost import cost_model
 from sim.errors import ScenarioError
 from sim.glide import DONE, Gliding
 from sim.kv import TokenStream
@@ -179,7 +180,7 @@ class Lane:
         self._glides = fast and server.order == "fcfs"
         self._replica = Gliding(
             config,
-            scenario.step_cost.model(),
+            cost_model(scenario.step_cost),
             server.engine_version,
             fast=fast,
             waiting=self._backlog if server.order == "fcfs" else None,

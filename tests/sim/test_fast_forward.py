@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sim import parse_scenario
 from sim.arrivals import Requests
-from sim.cost import LinearCost
+from sim.cost import LinearCost, cost_model
 from sim.errors import ScenarioError
 from sim.kv import TokenStream
 from sim.lane import Lane
@@ -93,7 +93,7 @@ def drive(
     config: EngineConfig, cost: LinearCost, plans: list[Ask], fast: bool, looks: list[int], old: bool
 ) -> list[object]:
     """All that is decided, with the outside looking in at `looks`."""
-    replica = VllmReplica(config, cost.model(), "0.11" if old else "0.33", fast=fast)
+    replica = VllmReplica(config, cost_model(cost), "0.11" if old else "0.33", fast=fast)
     jobs = []
     events: list[tuple[int, int, int]] = [(time, 2, 0) for time in looks]
     for number, ask in enumerate(plans):
