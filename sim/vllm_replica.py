@@ -174,6 +174,12 @@ class VllmReplica:
             return job.generated, job.last_token, job.last_run
         return job.generated + self._step - job.joined, self._last_end, self._rows - 1
 
+    def look(self, job: Job) -> tuple[int, int, int]:
+        """A request's tokens so far, when the latest came out, and at the end of which run, as of the last `settle`."""
+        if job.joined < 0:
+            return job.generated, job.last_token, job.last_run
+        return job.generated + self._step - job.joined, self._last_end, self._rows - 1
+
     def plan(self, now: int, until: int | None = None) -> bool:
         """Decide the next run; False when there is nothing to do.
 

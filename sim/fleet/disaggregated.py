@@ -100,8 +100,8 @@ class Split:
         if life.seq is not seq:
             return  # its client has left
         if node.state is State.READY and node.starts == starts:
-            # The token that ended the reading is the one that is decoded, or delivered, here.
-            life.produced -= 1
+            if not self._early_token:
+                life.produced -= 1  # the token that ended the reading is generated once more here
             driver.put(node, life, seq)
         else:
             life.attempts += 1

@@ -229,7 +229,7 @@ class Driver:
                 pool = self._decoders
             else:
                 seq = self._split.reading(seq)
-        life.seq = life.served = seq
+        life.seq = seq
         node = pool.router.choose(life.prefix, self.clock.now)
         if node is None:
             if self.has_hope(pool):
@@ -249,6 +249,8 @@ class Driver:
         life.seq = life.served = seq
         life.replica = node.index
         life.inside += 1
+        # Tokens that it brings along were counted where they were generated.
+        life.produced -= seq.generated
         node.inside[seq] = life
         node.replica.submit(seq, now)
         self._gate.watch(life, seq)

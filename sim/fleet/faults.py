@@ -74,7 +74,6 @@ def _go_on(driver: Driver, life: Life, seq: Sequence, node: Node, fault: Loss) -
     life.lost_tokens = min(seq.computed, seq.prompt_tokens + seq.generated)
     fresh = driver.fresh(life)
     if fault.in_flight == "resume" and seq.generated:
-        life.produced -= seq.generated
         fresh.generated = seq.generated
         fresh.queued, fresh.scheduled = seq.queued, seq.scheduled
         fresh.first_token, fresh.last_token = seq.first_token, seq.last_token
