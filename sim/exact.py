@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sim.table import Column
 
+_FEWEST_ROWS = 1024
 _DIGIT_BITS = 15
 _DIGIT = (1 << _DIGIT_BITS) - 1
 
@@ -31,8 +32,12 @@ def exact_dot(left: Column, right: Column) -> int:
     """
     if not len(left):
         return 0
-    if int(left.max()) * int(right.max()) * len(left) < 1 << 63:
-        return int(left @ right)
+    largest = int(left.max()) * int(right.max())
+    rows = len(left) if not largest else ((1 << 63) - 1) // largest
+    if rows >= _FEWEST_ROWS:
+        # As many rows at a time as cannot overflow.
+        starts = range(0, len(left), rows)
+        return sum(int(left[start : start + rows] @ right[start : start + rows]) for start in starts)
     total = 0
     right_digits = _digits(right)
     for low, left_digit in enumerate(_digits(left)):

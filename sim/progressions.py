@@ -34,7 +34,9 @@ class Progressions:
     def of(cls, first: Column, growth: Column, steps: Column, weight: Column | None = None) -> Progressions:
         """From progressions that may also shrink: such a one is the same multiset read from its end."""
         start = np.where(growth < 0, first + growth * (steps - 1), first)
-        return cls(start, np.abs(growth), steps, np.ones_like(first) if weight is None else weight)
+        return cls(
+            start, np.abs(growth), steps, np.broadcast_to(np.int64(1), first.shape) if weight is None else weight
+        )
 
     def weighted(self, weight: Column) -> Progressions:
         """The same durations as often as `weight` says; equal ones of a progression become one row."""
@@ -113,7 +115,7 @@ class Progressions:
 
     def ranked(self, ranks: Sequence[int]) -> list[int]:
         """The durations at the given places in ascending order, places counted from 0 and rising."""
-        return [value for near in _neighbours(ranks) for value in _select(self, near)]
+        return _select_all(self, _neighbours(ranks))
 
 
 def _neighbours(ranks: Sequence[int]) -> list[list[int]]:
@@ -125,6 +127,21 @@ def _neighbours(ranks: Sequence[int]) -> list[list[int]]:
         else:
             groups.append([rank])
     return groups
+
+
+def _select_all(pool: Progressions, groups: Sequence[Sequence[int]]) -> list[int]:
+    """The durations at several groups of places; later groups look only at the durations above the first."""
+    if not groups:
+        return []
+    found = _select(pool, groups[0])
+    if len(groups) == 1:
+        return found
+    lower = _bracket(pool, groups[1])[0]
+    before = pool.at_most(lower - 1)
+    if before > groups[1][0]:
+        return found + _select_all(pool, groups[1:])
+    rest = [[rank - before for rank in group] for group in groups[1:]]
+    return found + _select_all(pool.within(lower, int(pool.last.max())), rest)
 
 
 def _select(pool: Progressions, ranks: Sequence[int]) -> list[int]:

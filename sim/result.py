@@ -15,7 +15,7 @@ from sim.log import CANCELLED, COMPLETED, FAILED, IN_FLIGHT, KIND_NAMES, REJECTE
 from sim.metrics import METRICS, STATISTICS, ClassMetrics
 from sim.records import RequestRecord, Status, StepRecord
 from sim.scenario import Scenario
-from sim.series import Series, replica_series
+from sim.series import Series, peak, replica_series
 from sim.table import NONE
 from sim.ticks import TICKS_PER_S, to_seconds
 
@@ -303,8 +303,7 @@ class Result:
             return float(exact_sum(self.columns["preemptions"]))
         if name == "useful_share":
             return self.work.useful_share
-        peaks: list[float] = [value for series in self.series if (value := getattr(series, name)) is not None]
-        return max(peaks, default=None)
+        return peak(self.log, name.removeprefix("peak_"))
 
     def metric(self, name: str) -> float | None:
         """One number by name; None where there is no sample.

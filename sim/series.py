@@ -50,21 +50,29 @@ class Series:
         usage: NDArray[np.float64] = self.kv_blocks / self.capacity_blocks
         return usage
 
-    @property
-    def peak_waiting(self) -> float | None:
-        """Longest queue at the start of any run."""
-        return float(self.waiting.max()) if len(self.waiting) else None
 
-    @property
-    def peak_running(self) -> float | None:
-        """Most seats taken."""
-        return float(self.running.max()) if len(self.running) else None
+def capacity_blocks(log: Log, replica: int) -> int | None:
+    """All KV blocks of a replica; None where its policy has no blocks."""
+    scenario = log.scenario
+    own = scenario.fleet.replicas[replica].server if replica < len(scenario.fleet.replicas) else None
+    return (own or scenario.server).kv_blocks
 
-    @property
-    def peak_kv_usage(self) -> float | None:
-        """Largest share of the blocks held at the end of any run, 0 to 1."""
-        usage = self.kv_usage
-        return float(usage.max()) if usage is not None and len(usage) else None
+
+def peak(log: Log, name: str) -> float | None:
+    """The largest value of any replica; None where there is none.
+
+    `waiting` and `running` are the longest queue and the most seats taken at the start of a run of steps,
+    `kv_usage` the largest share of the KV blocks held at the end of one.
+    """
+    found: list[float] = []
+    for replica, runs in enumerate(log.runs):
+        if not len(runs):
+            continue
+        if name != "kv_usage":
+            found.append(float(runs[name].max()))
+        elif blocks := capacity_blocks(log, replica):
+            found.append(float(runs["kv_blocks"].max()) / blocks)
+    return max(found, default=None)
 
 
 def replica_series(log: Log, replica: int) -> Series:
@@ -80,5 +88,5 @@ def replica_series(log: Log, replica: int) -> Series:
         waiting=np.ascontiguousarray(runs["waiting"]),
         running=np.ascontiguousarray(runs["running"]),
         kv_blocks=np.maximum(runs["kv_blocks"], 0),
-        capacity_blocks=log.scenario.server.kv_blocks,
+        capacity_blocks=capacity_blocks(log, replica),
     )
