@@ -32,6 +32,17 @@ def _ticks(start: int, times_s: Iterable[float]) -> list[int]:
     return [start + round(time_s * TICKS_PER_S) for time_s in times_s]
 
 
+def _regular(start: int, period: Fraction, count: int) -> list[int]:
+    """Multiples of the exact period, each rounded (half to even), so that the millionth has not drifted."""
+    above, below = period.numerator, period.denominator
+    times = []
+    for k in range(count):
+        whole, rest = divmod(above * k, below)
+        up = 2 * rest > below or (2 * rest == below and whole % 2 == 1)
+        times.append(start + whole + up)
+    return times
+
+
 def _exponentials(rng: random.Random, count: int) -> Iterator[float]:
     """Independent exponentials of mean 1."""
     log, uniform = math.log, rng.random
@@ -98,11 +109,7 @@ def _arrival_times(item: TrafficClass, seed: int) -> list[int]:
     if isinstance(arrivals, BurstArrivals):
         return [start] * count
     if isinstance(arrivals, DeterministicArrivals):
-        # From the exact rational period, so that the millionth request has not drifted.
-        period = TICKS_PER_S / Fraction(repr(arrivals.rate_per_s))
-        if period.denominator == 1:
-            return list(range(start, start + count * period.numerator, period.numerator))
-        return [start + round(period * k) for k in range(count)]
+        return _regular(start, TICKS_PER_S / Fraction(repr(arrivals.rate_per_s)), count)
     rng = stream(seed, item.name, "arrivals")
     if isinstance(arrivals, PoissonArrivals):
         rate = arrivals.rate_per_s

@@ -84,12 +84,13 @@ def load_scenario(path: Path) -> Scenario:
     return _validated(data, source, node, path.parent)
 
 
-def parse_scenario(data: Mapping[str, object], source: str) -> Scenario:
+def parse_scenario(data: Mapping[str, object], source: str, folder: Path | None = None) -> Scenario:
     """Make a scenario of plain data; `source` says in errors where it came from.
 
+    `folder` is where paths of recorded traces and other files start; without it the data may not name files.
     Raises ScenarioError with one sentence.
     """
-    return _validated(dict(data), source, None, None)
+    return _validated(dict(data), source, None, folder)
 
 
 def scenarios_dir() -> Path:

@@ -235,6 +235,12 @@ class SharedPrefix(Part):
     name: Identifier | None = None
     """The class's name when absent."""
 
+    @model_validator(mode="after")
+    def _meant(self) -> SharedPrefix:
+        if self.dist == "uniform" and "exponent" in self.model_fields_set:
+            raise ValueError("exponent says how uneven zipf is; set dist: zipf, or remove it")
+        return self
+
 
 class TrafficClass(Part):
     """One kind of request: how many tokens, when it arrives, how long its client waits."""

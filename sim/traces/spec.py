@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
-from sim.fields import Part, RequestCount
+from sim.fields import Part, RequestCount, whole_number
 from sim.traces.columns import TraceColumns
 from sim.traces.layouts import Format
 from sim.traces.reading import load_trace
@@ -49,6 +49,10 @@ class FromFile(Part):
     """Read only the first rows of the file."""
     on_error: OnError = "refuse"
     """skip: leave broken rows out and count them."""
+    spread: bool = True
+    """Whether requests of a clock with steps of seconds are moved to random places inside the steps."""
+    seed: Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=2**63 - 1)] = 1
+    """For the requests drawn from ServeGen's rates; the scenario's own seed does not change a recording."""
     _trace: Trace = PrivateAttr()
 
     @model_validator(mode="after")
@@ -59,6 +63,8 @@ class FromFile(Part):
             columns=self.columns,
             on_error=self.on_error,
             limit=self.limit,
+            spread=self.spread,
+            seed=self.seed,
             name=self.file,
         )
         return self

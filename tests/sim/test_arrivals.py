@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
@@ -75,6 +76,16 @@ def test_deterministic_times_do_not_drift() -> None:
     assert times[1] == 333_333_333_333
     assert times[30_000] == 10_000 * S
     assert max(later - earlier for earlier, later in pairwise(times)) == 333_333_333_334
+
+
+@given(st.floats(0.001, 1e6), st.integers(1, 40), st.sampled_from([0.0, 0.1]))
+def test_deterministic_times_are_the_rounded_multiples_of_the_exact_period(
+    rate: float, count: int, start_s: float
+) -> None:
+    arrivals = {"kind": "deterministic", "rate_per_s": rate, "count": count, "start_s": start_s}
+    period = TICKS_PER_S / Fraction(repr(rate))
+    made = generate(scenario_of(traffic_class(arrivals)))
+    assert list(made.times) == [to_ticks(start_s) + round(period * k) for k in range(count)]
 
 
 def test_a_burst_comes_at_once() -> None:
@@ -372,6 +383,7 @@ def test_arrivals_beyond_the_clock_are_refused() -> None:
         ({"prompt_tokens": {"dist": "empirical", "file": "x.csv"}}, "itself read from a file"),
         ({"prefix": {"tokens": 0}}, "prefix.tokens: must be at least 1"),
         ({"prefix": {"tokens": 5, "dist": "normal"}}, "must be one of uniform, zipf"),
+        ({"prefix": {"tokens": 5, "groups": 3, "exponent": 2}}, "set dist: zipf, or remove it"),
         ({"priority": 1.5}, "priority: must be a whole number"),
         ({"tenant": "a b"}, "tenant: must be a letter"),
     ],

@@ -69,6 +69,18 @@ def test_speed_limit_and_broken_rows(tmp_path: Path) -> None:
     assert skipping.trace.notes[0].startswith("1 of 2 rows left out")
 
 
+def test_coarse_clocks_and_drawn_traces_can_be_steered(tmp_path: Path) -> None:
+    for sample in ("mooncake_conversation.jsonl", "servegen_client-trace.csv", "servegen_client-dataset.json"):
+        shutil.copy(DATA / sample, tmp_path / sample)
+    coarse = loaded(tmp_path, arrivals={"kind": "trace", "file": "mooncake_conversation.jsonl", "spread": False})
+    assert all(time % (S // 1000) == 0 for time in generate(coarse).times)
+    drawn = [
+        generate(loaded(tmp_path, arrivals={"kind": "trace", "file": "servegen_client-trace.csv", "seed": seed})).times
+        for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
 def test_lengths_of_its_own_leave_a_class_only_the_times_of_the_trace(tmp_path: Path) -> None:
     made = generate(loaded(tmp_path, arrivals={"kind": "trace", "file": MOONCAKE}, prompt_tokens=7, output_tokens=3))
     assert set(zip(made.prompt_tokens, made.output_tokens, made.prefixes, strict=True)) == {(7, 3, ())}
@@ -141,6 +153,7 @@ def test_a_scenario_from_plain_data_may_not_name_files(tmp_path: Path) -> None:
     data = json.loads(scenario_file(tmp_path, arrivals={"kind": "trace", "file": AZURE}).read_text(encoding="utf-8"))
     with pytest.raises(ScenarioError, match="a file can only be named in a scenario that is itself read from a file"):
         parse_scenario(data, "x")
+    assert parse_scenario(data, "x", tmp_path) == load_scenario(tmp_path / "scenario.yaml")
 
 
 def test_a_scenario_with_a_trace_is_a_value_like_any_other(tmp_path: Path) -> None:
