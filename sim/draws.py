@@ -48,7 +48,8 @@ def draw_prefixes(prefix: SharedPrefix, class_name: str, rng: random.Random, cou
         return choices * count
     if prefix.dist == "uniform":
         return rng.choices(choices, k=count)
-    weights = [rank**-prefix.exponent for rank in range(1, prefix.groups + 1)]
+    exponent = 1.0 if prefix.exponent is None else prefix.exponent
+    weights = [rank**-exponent for rank in range(1, prefix.groups + 1)]
     return rng.choices(choices, weights, k=count)
 
 

@@ -231,13 +231,14 @@ class SharedPrefix(Part):
     groups: Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=100_000)] = 1
     dist: Literal["uniform", "zipf"] = "uniform"
     """uniform: all groups equally likely; zipf: the k-th with a chance in proportion to `1 / k ** exponent`."""
-    exponent: Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=10, allow_inf_nan=False)] = 1.0
+    exponent: Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=10, allow_inf_nan=False)] | None = None
+    """Of zipf; 1 when absent."""
     name: Identifier | None = None
     """The class's name when absent."""
 
     @model_validator(mode="after")
     def _meant(self) -> SharedPrefix:
-        if self.dist == "uniform" and "exponent" in self.model_fields_set:
+        if self.dist == "uniform" and self.exponent is not None:
             raise ValueError("exponent says how uneven zipf is; set dist: zipf, or remove it")
         return self
 

@@ -182,6 +182,14 @@ def test_any_process_brings_its_count_in_order_after_its_start(
     assert generate(scenario) == made
 
 
+@given(kinds, st.sampled_from(["uniform", "zipf"]))
+def test_a_scenario_is_the_same_after_it_was_written_out(kind: dict[str, Any], dist: str) -> None:
+    prefix = {"tokens": 3, "groups": 2, "dist": dist}
+    scenario = scenario_of(traffic_class({**kind, "count": 3}, prefix=prefix), traffic_class(LOOP, name="users"))
+    assert parse_scenario(scenario.model_dump(), "again") == scenario
+    assert Scenario.model_validate_json(scenario.model_dump_json()) == scenario
+
+
 # ---- independence ----------------------------------------------------------------------------------
 
 POISSON = {"kind": "poisson", "rate_per_s": 2.0, "count": 40}
