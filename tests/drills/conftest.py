@@ -48,6 +48,7 @@ def drill_item(number: int, *, topic: str = "", difficulty: int = 1, version: in
         lesson_id="pack/lesson",
         difficulty=difficulty,
         minutes=5,
+        section="section" if topic else "",
     )
 
 

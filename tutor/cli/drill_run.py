@@ -94,7 +94,8 @@ class Talk:
                 answered = self._session.predict(values)
                 after = [unmarked(question.reference)]
             case _:
-                answered = self._session.give_numbers(self._read("The numbers, with their units:"))
+                wanted = ", ".join(f"{each.label} ({each.unit})" for each in question.expected)
+                answered = self._session.give_numbers(self._read(f"Only the numbers, with their units: {wanted}:"))
                 after = [unmarked(question.reference)]
         self._say_answered(answered, after)
 
@@ -110,6 +111,9 @@ class Talk:
                 "mode": shown.mode,
                 "seed": shown.seed,
                 "prompt": question.prompt,
+                "asked_for": [
+                    {"name": each.name, "label": each.label, "unit": each.unit} for each in question.expected
+                ],
                 "options": [{"letter": a, "text": b.text} for a, b in zip("abcdefgh", question.options, strict=False)],
                 "note": shown.card.note,
             }

@@ -43,16 +43,44 @@ def front_of(question: Question) -> str:
 
 def as_html(markdown: str) -> str:
     """The little Markdown that items use, as HTML: paragraphs, emphasis, code, lists. Everything else is text."""
-    blocks = []
-    for block in re.split(r"\n\s*\n", html.escape(sanitize(markdown).strip(), quote=False)):
-        lines = block.splitlines()
-        if lines and all(re.match(r"\s*[-*] ", line) for line in lines):
-            blocks.append("<ul>" + "".join(f"<li>{_inline(line.lstrip()[2:])}</li>" for line in lines) + "</ul>")
-        elif lines and all(line.startswith("    ") for line in lines):
-            blocks.append("<pre>" + "\n".join(line[4:] for line in lines) + "</pre>")
+    out: list[str] = []
+    tag, parts = "p", list[str]()
+
+    def close() -> None:
+        if not parts:
+            return
+        if tag == "pre":
+            out.append("<pre>" + "\n".join(parts) + "</pre>")
+        elif tag == "p":
+            out.append(f"<p>{_inline(' '.join(parts))}</p>")
         else:
-            blocks.append(f"<p>{_inline('<br>'.join(lines))}</p>")
-    return "".join(blocks)
+            out.append(f"<{tag}>" + "".join(f"<li>{_inline(part)}</li>" for part in parts) + f"</{tag}>")
+        parts.clear()
+
+    for line in html.escape(sanitize(markdown).strip("\n"), quote=False).splitlines():
+        text = line.strip()
+        marked = re.match(r"(?:([-*])|\d+\.) +(.*)", text)
+        if not text:
+            close()
+            tag = "p"
+        elif marked is not None:
+            wanted = "ul" if marked[1] else "ol"
+            if tag != wanted:
+                close()
+            tag = wanted
+            parts.append(marked[2])
+        elif tag in ("ul", "ol") and parts:
+            parts[-1] += f" {text}"
+        elif line.startswith("    ") and (tag == "pre" or not parts):
+            tag = "pre"
+            parts.append(line[4:])
+        else:
+            if tag != "p":
+                close()
+            tag = "p"
+            parts.append(text)
+    close()
+    return "".join(out)
 
 
 def _inline(text: str) -> str:

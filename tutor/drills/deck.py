@@ -30,11 +30,16 @@ class DrillItem:
     lesson_id: str
     difficulty: int
     minutes: float
+    section: str = ""
+    """Of its lesson; empty where it is bound to none."""
 
     @property
     def group(self) -> str:
-        """Siblings, of which one a day is asked: items of one lesson about exactly the same topics."""
-        return f"{self.lesson_id}|{','.join(sorted(self.topics))}"
+        """Siblings, of which one a day is asked: items on one section of a lesson about exactly the same topics.
+
+        One gives away what the next one asks. An item bound to no section has no siblings.
+        """
+        return f"{self.lesson_id}|{self.section}|{','.join(sorted(self.topics))}" if self.section else self.id
 
 
 class Deck:
@@ -58,6 +63,7 @@ class Deck:
                     lesson_id=lesson.id,
                     difficulty=item.difficulty,
                     minutes=item.minutes,
+                    section=item.section or "",
                 )
                 for lesson in bank.lessons
                 for item in lesson.items

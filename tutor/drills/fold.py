@@ -10,7 +10,7 @@ it was put together.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
 
@@ -109,38 +109,44 @@ def fold(item_id: str, entries: Iterable[LogEntry], model: MemoryModel) -> CardS
     seen: set[str] = set()
     for entry in ordered:
         payload = entry.payload
-        state = replace(state, last_at=entry.at)
+        _put(state, last_at=entry.at)
         if isinstance(payload, ev.Reviewed):
             if payload.presentation_id in seen:
                 continue
             seen.add(payload.presentation_id)
-            state = replace(
+            _put(
                 state,
                 presentations=state.presentations + 1,
                 last_seed=payload.seed,
                 last_numbers=payload.numbers,
             )
             if entry.id not in undone:
-                state = _reviewed(state, payload, amended.get(payload.presentation_id), model)
+                _reviewed(state, payload, amended.get(payload.presentation_id), model)
         elif entry.id not in undone:
-            state = _other(state, payload)
+            _other(state, payload)
     return state
 
 
-def _other(state: CardState, payload: ev.Payload) -> CardState:
+def _put(state: CardState, **changes: object) -> None:
+    """Change a state in place: while it is folded it belongs to the fold alone, and a copy a step costs most of it."""
+    for name, value in changes.items():
+        object.__setattr__(state, name, value)
+
+
+def _other(state: CardState, payload: ev.Payload) -> None:
     match payload:
         case ev.Buried():
-            return replace(state, buried_until=payload.until)
+            _put(state, buried_until=payload.until)
         case ev.Suspended():
-            return replace(state, suspended=True)
+            _put(state, suspended=True)
         case ev.Resumed():
-            return replace(state, suspended=False, buried_until=None)
+            _put(state, suspended=False, buried_until=None)
         case ev.Noted():
-            return replace(state, note=payload.text)
+            _put(state, note=payload.text)
         case ev.Reset():
             if state.version is not None and payload.to_version <= state.version:
-                return state
-            return replace(
+                return
+            _put(
                 state,
                 version=payload.to_version,
                 memory=None,
@@ -157,30 +163,30 @@ def _other(state: CardState, payload: ev.Payload) -> CardState:
                 confident_wrong=False,
                 unsettled_day=None,
             )
-    return state
 
 
-def _reviewed(state: CardState, review: ev.Reviewed, amended: ev.Amended | None, model: MemoryModel) -> CardState:
+def _reviewed(state: CardState, review: ev.Reviewed, amended: ev.Amended | None, model: MemoryModel) -> None:
     rating = review.rating if amended is None else amended.rating
     right = review.right if amended is None else amended.right
     if state.version is None:
-        state = replace(state, version=review.version)
+        _put(state, version=review.version)
     if right is not None and review.confidence is not None:
         tally = list(state.tally)
         tally[2 * (review.confidence - 1) + (0 if right else 1)] += 1
-        state = replace(state, tally=(tally[0], tally[1], tally[2], tally[3], tally[4], tally[5]))
+        _put(state, tally=(tally[0], tally[1], tally[2], tally[3], tally[4], tally[5]))
     if rating is None:
-        return state
+        return
     if state.last_day is not None and review.day <= state.last_day:
         if review.day != state.last_day:
-            return state
+            return
         tries = state.tries + 1
         settled = rating is not Rating.AGAIN or tries >= TRIES_A_DAY
-        return replace(state, tries=tries, unsettled_day=None if settled else state.unsettled_day)
+        _put(state, tries=tries, unsettled_day=None if settled else state.unsettled_day)
+        return
     elapsed = (review.day - state.last_day).days if state.last_day is not None else 0
     missed = rating is Rating.AGAIN
     keys = frozenset() if missed else state.success_keys | {review.numbers or f"@{review.day}"}
-    return replace(
+    _put(
         state,
         version=max(review.version, state.version or 0),
         memory=model.after(state.memory, rating, elapsed),

@@ -149,7 +149,9 @@ class DrillLog:
             if live:
                 review, now = self._in_order(item_id, review, now)
             event_id = ev.once_id(ev.Reviewed.kind, review.presentation_id)
-            self.store.insert(event_id, ev.stream_of(item_id), review.kind, review.model_dump(mode="json"), now)
+            self.store.insert(
+                event_id, ev.stream_of(item_id), review.kind, review.model_dump(mode="json", exclude_defaults=True), now
+            )
         return Recorded(event_id, review, now, added=True)
 
     def _in_order(self, item_id: str, review: ev.Reviewed, now: datetime) -> tuple[ev.Reviewed, datetime]:
@@ -196,7 +198,13 @@ class DrillLog:
                 return False
             payload = ev.Reset(from_version=from_version, to_version=to_version)
             at = self._after_last(ev.stream_of(item_id), now)
-            self.store.insert(event_id, ev.stream_of(item_id), payload.kind, payload.model_dump(mode="json"), at)
+            self.store.insert(
+                event_id,
+                ev.stream_of(item_id),
+                payload.kind,
+                payload.model_dump(mode="json", exclude_defaults=True),
+                at,
+            )
         return True
 
     def set_plan(self, plan: DrillPlan, now: datetime) -> None:
@@ -256,7 +264,7 @@ class DrillLog:
     def _append(self, stream: str, payload: ev.Payload, now: datetime) -> Event:
         with self.store.writing():
             at = self._after_last(stream, now)
-            return self.store.append(stream, payload.kind, payload.model_dump(mode="json"), at)
+            return self.store.append(stream, payload.kind, payload.model_dump(mode="json", exclude_defaults=True), at)
 
     def _after_last(self, stream: str, now: datetime) -> datetime:
         last = max((event.at for event in self.store.events(stream)), default=None)

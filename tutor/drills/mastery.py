@@ -7,6 +7,7 @@ those never asked counting nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
@@ -18,6 +19,7 @@ from tutor.drills.memory import MemoryModel
 if TYPE_CHECKING:
     from datetime import date
 
+    from question_bank.schema import Topic
     from tutor.drills.drills import Drills
 
 SHOWN_BY: Final = 2
@@ -31,6 +33,7 @@ class TopicMastery:
     """How far one topic is mastered."""
 
     topic: str
+    title: str
     items: int
     asked: int
     shown: int
@@ -40,9 +43,9 @@ class TopicMastery:
     status: Status
     """`fading`: it was shown, and has to be refreshed to count as mastered."""
     prerequisites: tuple[str, ...]
-    """Topics of the lessons that come before."""
+    """Topics to know first."""
     missing: tuple[str, ...]
-    """Of these, the ones not mastered."""
+    """Of these, the ones not mastered, as far as there are items about them."""
 
 
 def item_mastery(card: CardState, model: MemoryModel, today: date) -> float:
@@ -54,16 +57,28 @@ def item_mastery(card: CardState, model: MemoryModel, today: date) -> float:
 
 
 def topic_prerequisites(deck: Deck) -> dict[str, tuple[str, ...]]:
-    """For each topic, those at home in the lessons before its own; a topic's home is where it is first met."""
+    """For each topic of the deck, the topics to know first.
+
+    As the packs say it; where a pack says nothing, the topics at home in the lessons that come before the topic's own,
+    a topic being at home where it is first met.
+    """
     home: dict[str, str] = {}
     for item in deck.items:
         for topic in item.topics:
             home.setdefault(topic, item.lesson_id)
     before = {lesson.id: lesson.prerequisites for lesson in deck.bank.lessons} if deck.bank is not None else {}
+    named = _topics(deck)
     return {
-        topic: tuple(other for other, where in home.items() if where in before.get(lesson, ()) and other != topic)
+        topic: named[topic].prerequisites
+        if topic in named
+        else tuple(other for other, where in home.items() if where in before.get(lesson, ()) and other != topic)
         for topic, lesson in home.items()
     }
+
+
+def _topics(deck: Deck) -> Mapping[str, Topic]:
+    packs = deck.bank.topics.values() if deck.bank is not None else ()
+    return {topic.id: topic for topics in packs for topic in topics}
 
 
 def mastery(drills: Drills, now: datetime) -> tuple[TopicMastery, ...]:
@@ -78,7 +93,7 @@ def mastery(drills: Drills, now: datetime) -> tuple[TopicMastery, ...]:
         for topic in item.topics:
             values[topic].append((value, card))
     means = {topic: sum(value for value, _ in each) / len(each) for topic, each in values.items()}
-    before = topic_prerequisites(drills.deck)
+    before, titles = topic_prerequisites(drills.deck), _topics(drills.deck)
     found = []
     for topic, each in values.items():
         asked = [card for _, card in each if card is not None and not card.new]
@@ -86,13 +101,14 @@ def mastery(drills: Drills, now: datetime) -> tuple[TopicMastery, ...]:
         found.append(
             TopicMastery(
                 topic=topic,
+                title=titles[topic].title if topic in titles else topic,
                 items=len(each),
                 asked=len(asked),
                 shown=shown,
                 mastery=means[topic],
                 status=_status(means[topic], len(each), len(asked), shown),
                 prerequisites=before[topic],
-                missing=tuple(other for other in before[topic] if means[other] < MASTERED_FROM),
+                missing=tuple(other for other in before[topic] if means.get(other, 1.0) < MASTERED_FROM),
             )
         )
     return tuple(found)

@@ -221,10 +221,10 @@ class DrillSession:
         undone = self.drills.undo(self._clock())
         if undone is None:
             return None
-        self._skipped.discard(undone.item_id)
         last = self._done[-1] if self._done else None
         if undone.kind == "drill.reviewed" and last is not None and last.presentation.item.id == undone.item_id:
             self._done.pop()
+            self._skipped.discard(undone.item_id)
             why = last.presentation.why
             self.confidence, self.hints_taken, self.revealed, self.answered = None, (), False, None
             self.current = self.drills.present(undone.item_id, why, self._clock(), full=self._full)
