@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
-BlockKey = bytes
-"""Stands for a chain of full blocks; equal keys mean equal tokens from the start."""
+BlockKey = int
+"""Stands for a chain of full blocks; equal keys mean equal tokens from the start (128-bit digests)."""
 
 
 class Run(NamedTuple):
@@ -37,10 +37,21 @@ class TokenStream:
         self._block_tokens = block_tokens
         self._pending: deque[Run] = deque()
         self._keys: list[BlockKey] = []
-        self._parent = b"" if salt is None else blake2b(salt.encode(), digest_size=16).digest()
+        self._last: BlockKey = 0 if salt is None else _digest(0, salt)
+        # Blocks that go on with the text of the one before have consecutive keys; the text and its next token.
+        self._goes_on: tuple[str, int] | None = None
         self.tokens = 0
         for label, tokens in segments:
             self.append(label, 0, tokens)
+
+    def branch(self) -> TokenStream:
+        """A stream that goes on from this one's end on its own; keys known here are known there."""
+        other = TokenStream((), self._block_tokens)
+        other._pending = self._pending.copy()
+        other._keys = self._keys.copy()
+        other._last, other._goes_on = self._last, self._goes_on
+        other.tokens = self.tokens
+        return other
 
     def append(self, label: str, start: int, tokens: int) -> None:
         """Add `tokens` tokens of `label` from its offset `start` on."""
@@ -54,10 +65,21 @@ class TokenStream:
 
     def keys(self, blocks: int) -> Sequence[BlockKey]:
         """Keys of the first `blocks` full blocks, or of as many as there are."""
-        while len(self._keys) < min(blocks, self.tokens // self._block_tokens):
-            text = repr([tuple(run) for run in self._take(self._block_tokens)])
-            self._parent = blake2b(self._parent + text.encode(), digest_size=16).digest()
-            self._keys.append(self._parent)
+        wanted = min(blocks, self.tokens // self._block_tokens)
+        while len(self._keys) < wanted:
+            label, start, tokens = self._pending[0]
+            alike = min(tokens // self._block_tokens, wanted - len(self._keys))
+            if alike and (label, start) == self._goes_on:
+                span = alike * self._block_tokens
+                self._take(span)
+                self._keys += range(self._last + 1, self._last + 1 + alike)
+                self._last += alike
+                self._goes_on = (label, start + span)
+            else:
+                runs = self._take(self._block_tokens)
+                self._last = _digest(self._last, repr([tuple(run) for run in runs]))
+                self._keys.append(self._last)
+                self._goes_on = (label, start + self._block_tokens) if len(runs) == 1 else None
         return self._keys[:blocks]
 
     def _take(self, tokens: int) -> list[Run]:
@@ -70,6 +92,10 @@ class TokenStream:
             taken.append(run)
             tokens -= run.tokens
         return taken
+
+
+def _digest(parent: BlockKey, text: str) -> BlockKey:
+    return int.from_bytes(blake2b(f"{parent}/{text}".encode(), digest_size=16).digest(), "big")
 
 
 @dataclass(slots=True, eq=False)

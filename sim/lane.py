@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from sim.arrivals import Requests
+from sim.arrivals import Prefix, Requests
 from sim.cost import cost_model
 from sim.errors import ScenarioError
 from sim.glide import DONE, Gliding
@@ -35,6 +35,8 @@ Stop = Callable[[], bool]
 _LOOK_UP_EVERY = 1 << 12
 """Turns between two calls of `progress` and `stop`."""
 _NO_LIMIT = 1 << 62
+_PREFIXES_KEPT = 256
+"""Shared beginnings whose keys are remembered."""
 _WORTH_GLIDING, _REST = 8, 32
 """After a glide of fewer runs than the one, as many turns as the other go the general way."""
 
@@ -92,6 +94,7 @@ class Backlog:
         self.outputs = outputs
         """What each will have emitted at its end."""
         self._block_tokens = server.block_tokens if server.prefix_cache else 0
+        self._prefix_texts: dict[Prefix, TokenStream] = {}
         prefixes = requests.prefixes if self._block_tokens else ()
         shared = {index for index, prefix in enumerate(prefixes) if prefix}
         self._shared = [place for place in range(len(joins)) if self._index(place) in shared] if shared else []
@@ -123,10 +126,21 @@ class Backlog:
         job.last_output = self.outputs[place]
         prefix = requests.prefixes[index]
         if prefix and self._block_tokens:
-            shared = sum(tokens for _, tokens in prefix)
-            job.text = TokenStream([*prefix, (f"prompt_of:{index}", prompt - shared)], self._block_tokens)
-            job.shared_tokens = shared
+            job.text = self._text(prefix)
+            job.shared_tokens = job.text.tokens
+            job.text.append(f"prompt_of:{index}", 0, prompt - job.text.tokens)
         return job
+
+    def _text(self, prefix: Prefix) -> TokenStream:
+        """The beginning that a prompt shares, with its keys where many have it."""
+        text = self._prefix_texts.get(prefix)
+        if text is None:
+            text = TokenStream(prefix, self._block_tokens)
+            text.keys(text.tokens // self._block_tokens)
+            if len(self._prefix_texts) >= _PREFIXES_KEPT:
+                self._prefix_texts.clear()
+            self._prefix_texts[prefix] = text
+        return text.branch()
 
     def unmake(self) -> None:
         """Forget the head's job if nothing has happened to it."""
