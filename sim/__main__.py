@@ -1,78 +1,54 @@
-"""`python -m sim`: run a scenario, list the built-in ones, or compare the engine with recorded steps.
+"""`python -m sim`: run a scenario, sweep over variants, look at traces, fit step costs, compare with records.
 
-Exit codes: 0 done, 1 a recorded step differs, 2 the file or the command line cannot be used.
+Exit codes: 0 done, 1 a negative result (a point of a sweep failed, a recorded step differs), 2 a file or the
+command line cannot be used, 130 stopped by Ctrl+C.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from importlib import import_module
 
-from sim import conformance
 from sim.errors import ScenarioError
-from sim.loading import builtin_names, builtin_scenario, load_scenario, scenarios_dir
-from sim.report import render_text
-from sim.result import simulate
-from sim.scenario import Scenario
-from sim.traces import command as trace
+
+COMMANDS = {
+    "run": ("sim.commands.run", "run a scenario file, or a built-in scenario by its name"),
+    "sweep": ("sim.commands.sweep", "run every combination of some fields' values, and compare"),
+    "list": ("sim.commands.gallery", "list the built-in scenarios"),
+    "trace": ("sim.traces.command", "what a file of recorded requests looks like"),
+    "fit": ("sim.fit.command", "fit a step cost to measured steps or to a measured run"),
+    "conformance": ("sim.conformance", "compare the vLLM scheduler with a file of recorded steps"),
+}
+"""Name to the module with `add_arguments` and `run_command`, and what it does."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m sim", description="Simulate LLM serving.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="run a scenario file, or a built-in scenario by its name")
-    run.add_argument("file", metavar="FILE", help="a YAML file, or a name that `list` shows")
-    run.add_argument("--json", action="store_true", help="print the whole result as JSON")
-    commands.add_parser("list", help="list the built-in scenarios")
-    conformance.add_arguments(
-        commands.add_parser("conformance", help="compare the vLLM scheduler with a file of recorded steps")
-    )
-    trace.add_arguments(commands.add_parser("trace", help="what a file of recorded requests looks like"))
+def _parser(arguments: Sequence[str], prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Simulate LLM serving.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    for name, (module, about) in COMMANDS.items():
+        command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        # Only the one that is used is imported: each brings what it needs with it.
+        if name == wanted:
+            import_module(module).add_arguments(command)
     return parser
 
 
-def _find(file: str) -> Scenario:
-    if not Path(file).exists() and file in builtin_names():
-        return builtin_scenario(file)
-    return load_scenario(Path(file))
-
-
-def _opening(path: Path) -> str:
-    """What the scenario teaches: the first line of its opening comment."""
-    first = path.read_text(encoding="utf-8").partition("\n")[0]
-    return first.lstrip("# ").strip()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m sim") -> int:
     """Run the command line and return the exit code."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser(given, prog).parse_args(given)
     try:
-        if options.command == "list":
-            names = builtin_names()
-            column = max((len(name) for name in names), default=0)
-            for name in names:
-                sys.stdout.write(f"{name:<{column}}  {_opening(scenarios_dir() / f'{name}.yaml')}\n")
-            return 0
-        if options.command == "conformance":
-            return conformance.run_command(options)
-        if options.command == "trace":
-            return trace.run_command(options)
-        result = simulate(_find(options.file))
+        code: int = import_module(COMMANDS[options.command][0]).run_command(options)
     except ScenarioError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("stopped before the simulation ended\n")
+        sys.stderr.write("stopped\n")
         return 130
-    if options.json:
-        json.dump(result.to_dict(), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
-    else:
-        sys.stdout.write(render_text(result))
-    return 0
+    return code
 
 
 if __name__ == "__main__":

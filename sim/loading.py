@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -54,8 +55,8 @@ _Loader.add_implicit_resolver(
 )
 
 
-def load_scenario(path: Path) -> Scenario:
-    """Read a scenario file (YAML; JSON is YAML too).
+def load_scenario(path: Path, change: Callable[[dict[str, Any]], None] | None = None) -> Scenario:
+    """Read a scenario file (YAML; JSON is YAML too). `change` may edit its data before it is checked.
 
     Raises ScenarioError, naming file, line and field, for anything that cannot be used.
     """
@@ -81,6 +82,8 @@ def load_scenario(path: Path) -> Scenario:
         raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
     if not isinstance(data, dict):
         raise ScenarioError(f"{source}: must be a mapping with the keys name, classes, server and step_cost")
+    if change is not None:
+        change(data)
     return _validated(data, source, node, path.parent)
 
 

@@ -26,8 +26,27 @@ if TYPE_CHECKING:
 METRICS = ("ttft", "itl", "tpot", "e2e", "queue", "prefill", "decode", "max_gap")
 STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 
+_WORDS = {
+    "ttft": "TTFT",
+    "itl": "ITL",
+    "tpot": "TPOT",
+    "e2e": "E2E",
+    "max_gap": "longest gap",
+}
 _PER_MILLE = (500, 950, 990, 900, 999)
 _MANY = 1000
+
+
+def in_words(metric: str) -> str:
+    """A metric such as `ttft` or `max_gap` as people write it."""
+    return _WORDS.get(metric, metric)
+
+
+def name_in_words(name: str) -> str:
+    """`chat.ttft_s.p99` as "chat TTFT p99", `output_tokens_per_s` as "output tokens/s"."""
+    if name.endswith("_per_s"):
+        return name.removesuffix("_per_s").replace("_", " ").replace(".", " ") + "/s"
+    return " ".join(in_words(part.removesuffix("_s")).replace("_", " ") for part in name.split("."))
 
 
 class Summary(NamedTuple):

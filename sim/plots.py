@@ -6,12 +6,13 @@ apart; lines of different classes differ in their dashes too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.errors import ScenarioError, nearest
 from sim.goodput import LIMITS
+from sim.metrics import name_in_words
 from sim.series import Series
 from sim.ticks import TICKS_PER_S
 from sim.timeline import SegmentKind, timeline_rows
@@ -51,13 +52,19 @@ def _new(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def check_ending(path: Path) -> Path:
+    """The path. Raises ScenarioError when no picture can be written under such a name."""
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise ScenarioError(f"{path}: pictures are written as .png, .svg or .pdf; change the ending")
+    return path
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write the picture as PNG, SVG or PDF by the ending of `path`; equal results give equal files.
 
     Raises ScenarioError for another ending.
     """
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise ScenarioError(f"{path}: pictures are written as .png, .svg or .pdf; change the ending")
+    check_ending(path)
     import matplotlib
 
     dateless: dict[str, dict[str, str | None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -113,9 +120,14 @@ KINDS: dict[str, Callable[[Result], Figure]] = {
 
 def plot(result: Result, kind: str = "overview") -> Figure:
     """The picture called `kind`, one of `KINDS`. Raises ScenarioError for another name."""
+    check_kind(kind)
+    return KINDS[kind](result)
+
+
+def check_kind(kind: str) -> None:
+    """Raises ScenarioError unless `kind` is one of `KINDS`."""
     if kind not in KINDS:
         raise ScenarioError(f"there is no picture {kind!r}{nearest(kind, KINDS)}; choose one of {', '.join(KINDS)}")
-    return KINDS[kind](result)
 
 
 def _caption(result: Result) -> str:
@@ -276,38 +288,44 @@ def plot_tradeoff(
     `x` and `y` are metric names of `Result.metric`; latencies are drawn in milliseconds. Each point bears
     its label, or its number of completed requests. `limit_s` draws a horizontal line.
     """
+    points = [{name: result.metric(name) for name in (x, *y)} for result in results]
+    names = [
+        labels[number] if number < len(labels) else f"n = {result.counts.completed:,}"
+        for number, result in enumerate(results)
+    ]
+    return plot_points(points, x=x, y=y, labels=names, limit_s=limit_s)
+
+
+def plot_points(
+    points: Sequence[Mapping[str, float | None]],
+    *,
+    x: str,
+    y: Sequence[str],
+    labels: Sequence[str],
+    limit_s: float | None = None,
+) -> Figure:
+    """As `plot_tradeoff`, from numbers by metric name; a point without a number is left out."""
     figure = _new(8, 5)
     axes = figure.subplots()
-    across = [result.metric(x) for result in results]
     for number, name in enumerate(y):
         pairs = [
             (at, value * 1000)
-            for at, result in zip(across, results, strict=True)
-            if at is not None and (value := result.metric(name)) is not None
+            for point in points
+            if (at := point[x]) is not None and (value := point[name]) is not None
         ]
         if pairs:
-            axes.plot(*zip(*pairs, strict=True), marker="o", markersize=4, label=_spelled(name), **_style(number))
+            axes.plot(*zip(*pairs, strict=True), marker="o", markersize=4, label=name_in_words(name), **_style(number))
     if limit_s is not None:
         axes.axhline(limit_s * 1000, color="#999999", linestyle=":", label=f"limit, {limit_s * 1000:g} ms")
-    top = y[0] if y else None
-    for number, (at, result) in enumerate(zip(across, results, strict=True)):
-        height = result.metric(top) if top else None
+    for point, label in zip(points, labels, strict=True):
+        at, height = point[x], point[y[0]]
         if at is not None and height is not None:
-            text = labels[number] if number < len(labels) else f"n = {result.counts.completed:,}"
-            axes.annotate(text, (at, height * 1000), fontsize=7, xytext=(4, -9), textcoords="offset points")
+            axes.annotate(label, (at, height * 1000), fontsize=7, xytext=(4, -9), textcoords="offset points")
     if axes.get_lines():
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
         axes.legend(fontsize=8)
-    axes.set_xlabel(_spelled(x))
+    axes.set_xlabel(name_in_words(x))
     axes.set_ylabel("milliseconds")
     axes.grid(alpha=0.25, which="both")
     return figure
-
-
-def _spelled(name: str) -> str:
-    """`chat.ttft_s.p99` as "chat TTFT p99", `output_tokens_per_s` as "output tokens/s"."""
-    words = {"ttft_s": "TTFT", "itl_s": "ITL", "tpot_s": "TPOT", "e2e_s": "E2E", "max_gap_s": "longest gap"}
-    if name.endswith("_per_s"):
-        return name.removesuffix("_per_s").replace("_", " ").replace(".", " ") + "/s"
-    return " ".join(words.get(part, part.removesuffix("_s").replace("_", " ")) for part in name.split("."))

@@ -15,7 +15,7 @@ from sim.log import CANCELLED, COMPLETED, FAILED, IN_FLIGHT, KIND_NAMES, REJECTE
 from sim.metrics import METRICS, STATISTICS, ClassMetrics
 from sim.records import RequestRecord, Status, StepRecord
 from sim.scenario import Scenario
-from sim.series import Series, peak, replica_series
+from sim.series import Series, most_waiting, peak, replica_series
 from sim.table import NONE
 from sim.ticks import TICKS_PER_S, to_seconds
 
@@ -303,7 +303,19 @@ class Result:
             return float(exact_sum(self.columns["preemptions"]))
         if name == "useful_share":
             return self.work.useful_share
-        return peak(self.log, name.removeprefix("peak_"))
+        found = peak(self.log, name.removeprefix("peak_"))
+        if name == "peak_waiting":
+            # Between two starts of steps more may have waited than at either.
+            return max(found or 0.0, float(self._most_waiting()))
+        return found
+
+    def _most_waiting(self) -> int:
+        import numpy as np
+
+        queued, scheduled, ended = (self.columns[name] for name in ("queued", "scheduled", "ended"))
+        rows = np.flatnonzero(queued != NONE)
+        left = np.where(scheduled[rows] == NONE, ended[rows], scheduled[rows])
+        return most_waiting(queued[rows], np.where(left == NONE, self.log.end, left))
 
     def metric(self, name: str) -> float | None:
         """One number by name; None where there is no sample.

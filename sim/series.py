@@ -61,8 +61,8 @@ def capacity_blocks(log: Log, replica: int) -> int | None:
 def peak(log: Log, name: str) -> float | None:
     """The largest value of any replica; None where there is none.
 
-    `waiting` and `running` are the longest queue and the most seats taken at the start of a run of steps,
-    `kv_usage` the largest share of the KV blocks held at the end of one.
+    `waiting` and `running` are the longest queue and the most seats taken when a step starts, `kv_usage` the
+    largest share of the KV blocks held when a run of steps ends.
     """
     found: list[float] = []
     for replica, runs in enumerate(log.runs):
@@ -73,6 +73,18 @@ def peak(log: Log, name: str) -> float | None:
         elif blocks := capacity_blocks(log, replica):
             found.append(float(runs["kv_blocks"].max()) / blocks)
     return max(found, default=None)
+
+
+def most_waiting(queued: Column, left: Column) -> int:
+    """Most requests that waited at once, from the moments at which each joined the queue and left it.
+
+    Who leaves at the moment of joining never waited.
+    """
+    import numpy as np
+
+    joined = np.sort(queued)
+    gone = np.searchsorted(np.sort(left), joined, side="right")
+    return int((np.arange(1, len(joined) + 1) - gone).max(initial=0))
 
 
 def replica_series(log: Log, replica: int) -> Series:

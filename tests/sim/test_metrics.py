@@ -106,7 +106,7 @@ def test_bars_of_nothing_and_of_many() -> None:
 
 def test_the_report_shows_counts_beside_rates_and_marks_thin_percentiles() -> None:
     text = render_report(simulate(builtin_scenario("exercise")))
-    assert "2 submitted = 2 completed + 0 cancelled + 0 rejected + 0 in flight" in text
+    assert "2 submitted = 2 completed + 0 cancelled + 0 rejected + 0 failed" in text
     assert "1,050.00" in text
     assert "* from fewer than 100 samples" in text
     assert all(len(line) <= 80 for line in text.splitlines())

@@ -1,0 +1,1 @@
+"""The command line of the simulator: `run`, `sweep` and `list`."""
