@@ -96,7 +96,7 @@ class Autoscaler:
 
     def _wanted(self, present: list[Node]) -> int:
         ready = [node for node in present if node.state is State.READY]
-        kind = self._spec.on
+        kind = self._spec.signal
         if kind == "queue":
             return ceil(self._driver.waiting() / self._target)
         if kind == "kv":

@@ -92,7 +92,7 @@ class Autoscaling(Part):
     too few requests keep their class's limits, and takes one away when all do and one fewer had seats for all.
     """
 
-    on: Literal["queue", "kv", "slo"]
+    signal: Literal["queue", "kv", "slo"]
     target: Quantity
     """queue: waiting requests a replica; kv: share of the KV blocks held; slo: share of requests in time."""
     min: Replicas = 1
@@ -109,8 +109,8 @@ class Autoscaling(Part):
     def _sensible(self) -> Autoscaling:
         if self.min > self.max:
             raise ValueError("min must not be above max")
-        if self.on != "queue" and self.target > 1:
-            raise ValueError(f"target is a share when scaling on {self.on}, so it must be at most 1")
+        if self.signal != "queue" and self.target > 1:
+            raise ValueError(f"target is a share when scaling on the signal {self.signal}, so it must be at most 1")
         return self
 
 
@@ -210,7 +210,7 @@ class Fleet(Part):
         if not _counts_blocks(server):
             if self.routing.kind == "least_kv":
                 raise ValueError(_no_blocks("fleet.routing least_kv", server))
-            if self.autoscaling and self.autoscaling.on == "kv":
+            if self.autoscaling and self.autoscaling.signal == "kv":
                 raise ValueError(_no_blocks("fleet.autoscaling on kv", server))
 
 

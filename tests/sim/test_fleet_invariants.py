@@ -98,7 +98,7 @@ def fleets(draw: st.DrawFn, kv: bool) -> dict[str, Any]:
     if around == "scaled":
         on = draw(st.sampled_from(["queue", "slo", *(["kv"] * kv)]))
         fleet["autoscaling"] = {
-            "on": on,
+            "signal": on,
             "target": draw(st.sampled_from([1.0, 0.5])),
             "min": draw(st.integers(1, count)),
             "max": count + draw(st.integers(0, 2)),

@@ -91,7 +91,7 @@ def test_lane_and_fleet_agree_to_the_last_token(data: dict[str, Any]) -> None:
 @given(engine_scenarios(), st.integers(1, 400))
 def test_looking_at_the_cache_changes_nothing(data: dict[str, Any], every_ms: int) -> None:
     """An autoscaler that may not change anything settles every run at its looks."""
-    scaling = {"on": "kv", "target": 1.0, "min": 1, "max": 1, "evaluate_every_s": every_ms / 1000}
+    scaling = {"signal": "kv", "target": 1.0, "min": 1, "max": 1, "evaluate_every_s": every_ms / 1000}
     scenario = parse_scenario(data, "generated")
     watched = parse_scenario({**data, "fleet": {"autoscaling": scaling}}, "generated")
     try:
