@@ -13,8 +13,6 @@ import simpy
 from simpy.core import StopSimulation
 from simpy.events import EventPriority
 
-Callbacks = list[Callable[[Any], None]]
-
 
 class Rank:
     """Order of calls at one instant; SimPy processes the smaller number first."""
@@ -28,15 +26,19 @@ class Rank:
     PLANNING = EventPriority(6)
 
 
+Callbacks = list[Callable[[Any], None]]
+
+
 class _Call(simpy.Event):
     """An event that is due from the start: no process waits for it, its callbacks are all it does."""
 
-    def __init__(self, env: simpy.Environment, delay: int, rank: EventPriority, callbacks: Callbacks) -> None:
+    def __init__(self, env: simpy.Environment, delay: int, at: int, rank: EventPriority, callbacks: Callbacks) -> None:
         # Like simpy.Timeout, which knows no ranks, it sets its fields itself: this runs several times a request.
         self.env = env
         self.callbacks = callbacks
         self._ok = True
         self._value = None
+        self.at = at
         env.schedule(self, rank, delay)
 
 
@@ -45,24 +47,28 @@ class Clock:
 
     def __init__(self) -> None:
         self._env = simpy.Environment()
+        self.now = 0
+        """The present instant, ticks. Kept beside SimPy's own, which is asked for too often to go through it."""
 
-    @property
-    def now(self) -> int:
-        """The present instant, ticks."""
-        return int(self._env.now)
+    def _tick(self, call: _Call) -> None:
+        self.now = call.at
 
     @property
     def last_of_instant(self) -> bool:
         """Whether nothing else is left to happen at this instant."""
-        return self._env.peek() > self._env.now
+        return self._env.peek() > self.now
+
+    def prepared(self, action: Callable[[object], None]) -> Callbacks:
+        """`action` in the form that `schedule` takes, any number of times; it is called with something to ignore."""
+        return [self._tick, action]
+
+    def schedule(self, at: int, rank: EventPriority, prepared: Callbacks) -> None:
+        """Do what `prepared` holds at the tick `at`."""
+        _Call(self._env, at - self.now, at, rank, prepared)
 
     def after(self, delay: int, rank: EventPriority, action: Callable[[], None]) -> None:
         """Call `action` in `delay` ticks."""
-        _Call(self._env, delay, rank, [lambda _: action()])
-
-    def schedule(self, delay: int, rank: EventPriority, callbacks: Callbacks) -> None:
-        """Call each of `callbacks` with the event in `delay` ticks. The list is only read, so it may be shared."""
-        _Call(self._env, delay, rank, callbacks)
+        _Call(self._env, delay, self.now + delay, rank, [self._tick, lambda _: action()])
 
     def run(self) -> None:
         """Let everything happen until nothing is left, or `halt` is called."""

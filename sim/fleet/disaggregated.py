@@ -93,7 +93,8 @@ class Split:
         link = min(range(len(self._links)), key=self._links.__getitem__)
         begins = max(clock.now, self._links[link])
         self._links[link] = over = begins + ceil(seq.prompt_tokens * self._per_token * TICKS_PER_S)
-        clock.after(over + self._latency - clock.now, Rank.WORLD, lambda: self._arrived(life, seq, node, node.starts))
+        starts = node.starts
+        clock.after(over + self._latency - clock.now, Rank.WORLD, lambda: self._arrived(life, seq, node, starts))
 
     def _arrived(self, life: Life, seq: Sequence, node: Node, starts: int) -> None:
         driver = self._driver

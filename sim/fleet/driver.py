@@ -65,7 +65,7 @@ class Driver:
         self.book = Book([to_ticks(item.transport_s) for item in scenario.classes])
         count = len(fleet.replicas)
         self.nodes = [
-            Node(scenario, index, State.READY if index < count else State.OFF, self._run_over)
+            Node(scenario, index, State.READY if index < count else State.OFF, self._run_over, self.clock)
             for index in range(fleet.most)
         ]
         self._classes = [
@@ -88,6 +88,7 @@ class Driver:
         self._server_ids = self._total
         self._open: dict[Life, None] = {}
         """Lives whose row is not written."""
+        self._arriving = self.clock.prepared(self._arrive)
         self._rows: Iterator[Row] = iter(())
         self._row: Row | None = None
         self._dirty: list[Node] = []
@@ -151,7 +152,7 @@ class Driver:
     def _await_next(self) -> None:
         self._row = next(self._rows, None)
         if self._row is not None:
-            self.clock.schedule(self._row[0] - self.clock.now, Rank.ARRIVAL, [self._arrive])
+            self.clock.schedule(self._row[0], Rank.ARRIVAL, self._arriving)
 
     def _arrive(self, _: object) -> None:
         now = self.clock.now
@@ -161,7 +162,7 @@ class Driver:
             row = next(self._rows, None)
         self._row = row
         if row is not None:
-            self.clock.schedule(row[0] - now, Rank.ARRIVAL, [self._arrive])
+            self.clock.schedule(row[0], Rank.ARRIVAL, self._arriving)
         self.round_off()
 
     def submit(
@@ -302,7 +303,7 @@ class Driver:
 
     # ---- replicas ----------------------------------------------------------------------------------
 
-    def _run_over(self, node: Node) -> None:
+    def _run_over(self, node: Node, _: object) -> None:
         now = self.clock.now
         replica = node.replica
         if replica.end != now:
@@ -325,8 +326,11 @@ class Driver:
         self._ends_until_look -= 1
         if not self._ends_until_look:
             self._look()
-        self._mark(node)
-        self.round_off()
+        if not self._dirty and self.clock.last_of_instant:
+            self._plan_node(node)
+        else:
+            self._mark(node)
+            self.round_off()
 
     def _look(self) -> None:
         self._ends_until_look = _LOOK_EVERY
@@ -348,7 +352,7 @@ class Driver:
             self._mark(node)
         elif end != node.due:
             node.due = end
-            self.clock.schedule(end - self.clock.now, Rank.RUN_END, node.over)
+            self.clock.schedule(end, Rank.RUN_END, node.over)
 
     def _mark(self, node: Node) -> None:
         if not node.dirty:
@@ -357,31 +361,31 @@ class Driver:
 
     def round_off(self) -> None:
         """To be called last in everything that happens: plans at once if the instant is over, else later in it."""
-        if not self._dirty or self._planning:
-            return
-        if self.clock.last_of_instant:
-            self._plan()
-        else:
-            self._planning = True
-            self.clock.schedule(0, Rank.PLANNING, [self._plan_last])
-
-    def _plan_last(self, _: object) -> None:
-        self._planning = False
-        self._plan()
+        if self._dirty and not self._planning:
+            if self.clock.last_of_instant:
+                self._plan()
+            else:
+                self._planning = True
+                self.clock.after(0, Rank.PLANNING, self._plan)
 
     def _plan(self) -> None:
-        now = self.clock.now
+        self._planning = False
         dirty, self._dirty = self._dirty, []
         for node in dirty:
             node.dirty = False
-            replica = node.replica
-            if replica.end is None and replica.plan(now):
-                end = replica.end
-                assert end is not None
-                node.due = end
-                self.clock.schedule(end - now, Rank.RUN_END, node.over)
-            elif node.state is State.DRAINING and not node.inside and replica.end is None:
-                self.retire(node)
+            self._plan_node(node)
+
+    def _plan_node(self, node: Node) -> None:
+        replica = node.replica
+        if replica.end is not None:
+            return
+        if replica.plan(self.clock.now):
+            end = replica.end
+            assert end is not None
+            node.due = end
+            self.clock.schedule(end, Rank.RUN_END, node.over)
+        elif node.state is State.DRAINING and not node.inside:
+            self.retire(node)
 
     def catch_up(self, node: Node) -> None:
         """Let a replica's past be settled, so that its sequences and its cache stand as they are now."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 
 from sim.cost import CostModel, cost_model
+from sim.fleet.clock import Clock
 from sim.fleet.lives import Life
 from sim.fleet.pace import Paced
 from sim.fleet.step_replica import StepReplica
@@ -32,7 +34,9 @@ class State(Enum):
 class Node:
     """One place: its replica while there is one, and which requests are on it."""
 
-    def __init__(self, scenario: Scenario, index: int, state: State, run_over: Callable[[Node], None]) -> None:
+    def __init__(
+        self, scenario: Scenario, index: int, state: State, run_over: Callable[[Node, object], None], clock: Clock
+    ) -> None:
         spec = scenario.fleet.replica(index)
         self.index = index
         self.server = spec.server or scenario.server
@@ -50,7 +54,7 @@ class Node:
         """Aborted in the run under way, at whose end it is known what they have cost."""
         self.due: int | None = None
         """The end of the run under way for which a call is scheduled."""
-        self.over: list[Callable[[object], None]] = [lambda _: run_over(self)]
+        self.over = clock.prepared(partial(run_over, self))
         """What is called at the end of a run."""
         self.dirty = False
         """Whether a run may have to be planned at this instant."""

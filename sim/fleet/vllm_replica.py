@@ -36,15 +36,13 @@ class FleetVllm:
         # A replica that takes a lost one's place goes on in its table, so its own count of runs is behind.
         self._engine.runs = runs
         self._runs_before = len(runs)
+        self.end: int | None = None
+        """The engine's own, kept here because it is read several times a run."""
         self._index = index
         self._block_tokens = server.block_tokens if server.prefix_cache else 0
         self._jobs: dict[Sequence, Job] = {}
         self._before: dict[Sequence, _Before] = {}
         """Of those that were on another replica first."""
-
-    @property
-    def end(self) -> int | None:
-        return self._engine.end
 
     @property
     def waiting(self) -> int:
@@ -73,6 +71,7 @@ class FleetVllm:
             self._engine.submit(job, now)
         except ValueError as problem:
             raise ScenarioError(str(problem)) from None
+        self.end = self._engine.end
 
     def _bring(self, seq: Sequence, job: Job) -> None:
         """Let a job go on where another replica, or nobody, has brought its sequence."""
@@ -92,12 +91,16 @@ class FleetVllm:
         self._copy(job, seq, job.generated, job.last_token, job.last_run)
         seq.computed = job.computed
         self._forget(seq)
+        self.end = self._engine.end
 
     def plan(self, now: int) -> bool:
-        return self._engine.plan(now)
+        planned = self._engine.plan(now)
+        self.end = self._engine.end
+        return planned
 
     def settle(self, now: int) -> Many[Sequence]:
         finished = self._engine.settle(now)
+        self.end = self._engine.end
         return self._finished(finished) if finished else ()
 
     def look(self, seq: Sequence) -> None:
