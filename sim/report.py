@@ -75,7 +75,7 @@ def _head(result: Result) -> Iterator[tuple[str, str]]:
     preemptions = result.metric("preemptions") or 0
     load = [
         f"at most {result.metric('peak_waiting') or 0:,.0f} in a queue",
-        f"{result.metric('peak_running') or 0:,.0f} seats taken",
+        f"{result.metric('peak_running') or 0:,.0f} in seats",
     ]
     load += [] if usage is None else [f"{100 * usage:.1f} % of the KV blocks held"]
     yield "load", ", ".join(load) + (f"; {preemptions:,.0f} preemptions" if preemptions else "")

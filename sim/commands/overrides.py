@@ -9,6 +9,8 @@ import yaml
 
 from sim.errors import ScenarioError, nearest
 
+_LONGEST_SHOWN = 80
+
 Change = tuple[str, object]
 """A path such as `server.max_seqs` or `classes.chat.arrivals.rate_per_s`, and its new value."""
 
@@ -28,14 +30,20 @@ def parse_choices(text: str) -> tuple[str, list[object]]:
     found = _yaml(f"[{values}]", text)
     assert isinstance(found, list)
     if not found:
-        raise ScenarioError(f"--set {text}: no value is given; write {path}=v1,v2")
+        raise ScenarioError(f"--set {_said(text)}: no value is given; write path=v1,v2")
     return path, found
+
+
+def _said(text: str) -> str:
+    """Text from outside on one line and not too long."""
+    plain = text if text.isprintable() else repr(text)
+    return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"
 
 
 def _split(text: str) -> tuple[str, str]:
     path, equals, value = text.partition("=")
     if not equals or not path.strip() or not value.strip():
-        raise ScenarioError(f"--set {text}: write path=value, for example server.max_seqs=16")
+        raise ScenarioError(f"--set {_said(text)}: write path=value, for example server.max_seqs=16")
     return path.strip(), value
 
 
@@ -43,7 +51,9 @@ def _yaml(value: str, text: str) -> object:
     try:
         return yaml.safe_load(value)
     except (yaml.YAMLError, ValueError):
-        raise ScenarioError(f"--set {text}: the value is not YAML; put text with special signs in quotes") from None
+        raise ScenarioError(
+            f"--set {_said(text)}: the value is not YAML; put text with special signs in quotes"
+        ) from None
 
 
 def apply_changes(data: dict[str, Any], changes: Sequence[Change]) -> None:
@@ -71,13 +81,16 @@ def _enter(place: Any, part: str, path: str, so_far: str) -> Any:
     else:
         inside = place[key]
     if not isinstance(inside, dict | list):
-        raise ScenarioError(f"--set {path}: {so_far} is {inside!r} and has no fields; set {so_far} itself")
+        raise ScenarioError(
+            f"--set {_said(path)}: {_said(so_far)} is {_said(str(inside))} and has no fields; "
+            f"set {_said(so_far)} itself"
+        )
     return inside
 
 
 def _key(place: Any, part: str, path: str) -> Any:
     if not part:
-        raise ScenarioError(f"--set {path}: two dots, or one at an end; write names with single dots between")
+        raise ScenarioError(f"--set {_said(path)}: two dots, or one at an end; write names with single dots between")
     if isinstance(place, dict):
         return part
     names = [entry.get("name") for entry in place if isinstance(entry, dict)]
@@ -87,6 +100,6 @@ def _key(place: Any, part: str, path: str) -> Any:
         return int(part)
     known = [name for name in names if isinstance(name, str)]
     raise ScenarioError(
-        f"--set {path}: there is no entry {part!r}{nearest(part, known)}; "
+        f"--set {_said(path)}: there is no entry {_said(part)!r}{nearest(part, known)}; "
         f"name one of {', '.join(known) or 'them'}, or give its place from 0 to {len(place) - 1}"
     )

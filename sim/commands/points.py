@@ -35,7 +35,7 @@ def grid(choices: Sequence[tuple[str, Sequence[object]]]) -> list[tuple[Change, 
     paths = [path for path, _ in choices]
     for path in paths:
         if paths.count(path) > 1:
-            raise ScenarioError(f"--set {path} is given twice; write all its values after one, {path}=v1,v2")
+            raise ScenarioError(f"--set {path} is given twice; write all its values after one")
     count = 1
     for _, values in choices:
         count *= len(values)
