@@ -241,3 +241,15 @@ def test_kinds_lessons_and_skipped_items_narrow_what_is_asked(mixed: Drills, clo
     assert asked(without=everything) == "pack/b/item-1"
     assert asked(without=everything, kinds=["recall"]) is None
     assert asked(without=everything, kinds=["checkpoint"], lessons=["pack/b"]) == "pack/b/item-1"
+
+
+def test_a_wanted_kind_takes_the_place_of_another_within_the_limits(mixed: Drills, clock: Clock) -> None:
+    mixed.set_plan(DrillPlan(new_per_day=2), clock())
+    shown = mixed.next(clock(), kinds=["prediction"])
+    assert shown is not None
+    assert (shown.item.id, shown.why) == ("pack/b/item-3", "new")
+    assert mixed.next(clock(), kinds=["probe"]) is None
+    mixed.record(shown, Outcome(Rating.GOOD, True, "right"), clock())
+    assert mixed.counts(clock()).today_new == 1
+    mixed.record(mixed.present("pack/a/item-0", "new", clock()), Outcome(Rating.GOOD, True, "right"), clock())
+    assert mixed.next(clock(), kinds=["recall"]) is None

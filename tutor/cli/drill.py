@@ -227,7 +227,12 @@ def card(flags: dict[str, object], item_id: str, as_json: bool) -> None:
 @drill_command.command("plan")
 @click.option("--name", default="all", show_default=True, help="Which plan.")
 @click.option("--lesson", "lessons", multiple=True, help="For this pack, lesson or item; may be given several times.")
-@click.option("--retention", type=click.FloatRange(0.7, 0.97), help="Chance to remember at which an item is asked.")
+@click.option(
+    "--retention",
+    "desired_retention",
+    type=click.FloatRange(0.7, 0.97),
+    help="Chance to remember at which an item is asked.",
+)
 @click.option("--interview", help="Day of the interview, such as 2026-03-20; 'none' takes it away.")
 @click.option("--new", "new_per_day", type=click.IntRange(0, 1000), help="New items a day.")
 @click.option("--reviews", "reviews_per_day", type=click.IntRange(1, 10_000), help="Reviews a day.")
@@ -240,6 +245,8 @@ def plan(
     flags: dict[str, object], /, name: str, interview: str | None, drop: bool, as_json: bool, **given: Any
 ) -> None:
     """Show the plans, or change one: what is not named stays as it is."""
+    from pydantic import ValidationError
+
     from tutor.drills import DrillPlan
 
     with open_drills(flags) as drills:
@@ -251,10 +258,13 @@ def plan(
             drills.log.drop_plan(name, now())
             drills.queue.refresh(now())
         elif changes:
-            if name != "all" and name not in plans and not changes.get("lessons"):
-                raise TutorError(f"The plan {name} is new.", hint="Say with --lesson what it is for.")
-            current = plans.get(name, DrillPlan(name=name))
-            drills.set_plan(DrillPlan.model_validate({**current.model_dump(), **changes}), now())
+            current = plans[name].model_dump() if name in plans else {"name": name}
+            try:
+                changed = DrillPlan.model_validate({**current, **changes})
+            except ValidationError as error:
+                message = error.errors()[0]["msg"].removeprefix("Value error, ")
+                raise TutorError(f"{name}: {message}.", hint="'tutor drill plan --help' says how.") from None
+            drills.set_plan(changed, now())
         shown = drills.cache.settings.plans or (DrillPlan(),)
     if as_json:
         show_json([each.model_dump(mode="json") for each in shown])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tutor.drills.day import MAX_ROLLOVER_H
 from tutor.drills.memory import MAX_INTERVAL_DAYS, Memory, MemoryModel, fuzzed
@@ -34,6 +34,14 @@ class DrillPlan(BaseModel):
     """Whether intervals are spread a little within FSRS's bounds."""
     rollover_h: Annotated[int, Field(ge=0, le=MAX_ROLLOVER_H)] = 4
     """Hour at which a day begins. Only the plan for all items decides it."""
+
+    @model_validator(mode="after")
+    def _is_for_something(self) -> DrillPlan:
+        if (self.name == DEFAULT_PLAN) != (not self.lessons):
+            raise ValueError(
+                f"the plan {DEFAULT_PLAN!r} is for all items, and every other says which lessons it is for"
+            )
+        return self
 
     def covers(self, item_id: str) -> int:
         """How closely the plan fits an item: the length of the fitting prefix, 0 for all items, −1 for not at all."""

@@ -110,6 +110,8 @@ class Queue:
         rows = self._cache.rows(f"SELECT item_id, why FROM queue WHERE {where} ORDER BY place LIMIT 1", values)
         if rows:
             return Next(str(rows[0][0]), rows[0][1])
+        if (kinds or lessons) and (found := self._instead(today, kinds, lessons, without)):
+            return found
         where, values = _narrowed(kinds, lessons, without, "c.")
         rows = self._cache.rows(
             "SELECT c.item_id FROM cards c JOIN items i ON i.item_id = c.item_id "
@@ -118,6 +120,29 @@ class Queue:
             (today.toordinal(), *values),
         )
         return Next(str(rows[0][0]), "again") if rows else None
+
+    def _instead(
+        self, today: date, kinds: Collection[str], lessons: Sequence[str], without: Collection[str]
+    ) -> Next | None:
+        """An item of the wanted kind in place of one that the day's limits would have asked."""
+        where, values = _narrowed(kinds, lessons, without, "i.")
+        open_now = (
+            "coalesce(c.suspended, 0) = 0 AND (c.buried_until IS NULL OR c.buried_until <= ?) AND i.grouping NOT IN "
+            "(SELECT o.grouping FROM cards d JOIN items o USING (item_id) WHERE d.last_day = ?)"
+        )
+        for why, wanted, order in (
+            ("review", "c.due_day <= ?", "c.due_day, i.place"),
+            ("new", "c.due_day IS NULL AND ? > 0", "i.place"),
+        ):
+            rows = self._cache.rows(
+                "SELECT i.item_id FROM items i LEFT JOIN cards c USING (item_id) "
+                f"WHERE EXISTS (SELECT 1 FROM queue WHERE (why = 'new') = ?) AND {wanted} AND {open_now} "
+                f"AND {where.replace('kind IN', 'i.kind IN')} ORDER BY {order} LIMIT 1",
+                (why == "new", *[today.toordinal()] * 3, *values),
+            )
+            if rows:
+                return Next(str(rows[0][0]), "new" if why == "new" else "review")
+        return None
 
     def skip(self, item_id: str) -> None:
         """Put an item at the end of today's order; nothing is recorded."""
@@ -172,7 +197,8 @@ class Queue:
                 card = self._cache.card(item_id)
                 answered = card.state.last_day == today
                 queued = bool(self._cache.rows("SELECT 1 FROM queue WHERE item_id = ?", (item_id,)))
-                if not answered or (not queued and card.due_day is not None and card.due_day <= today):
+                due = card.due_day is not None and card.due_day <= today
+                if not answered or (not queued and (due or card.state.first_day == today)):
                     self._cache.set_meta("queue", "")
                     return
                 connection.execute("DELETE FROM queue WHERE item_id = ?", (item_id,))
