@@ -201,7 +201,7 @@ def test_every_open_item_says_what_earns_each_point(bank: Bank) -> None:
         question = build_question(item, 0)
         assert tuple(question.criteria) == CRITERION_IDS, item.id
         assert {each.criterion for each in question.follow_ups} >= set(CRITERION_IDS), item.id
-        assert len(question.hints) == 4, item.id
+        assert len(question.hints) == 4 or item.kind in {"probe", "recall"}, item.id
         assert question.reference
 
 
