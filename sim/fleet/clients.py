@@ -62,9 +62,12 @@ class Clients:
 
     def _impatient(self, life: Life, sent: int) -> None:
         if life.waits and life.sent == sent:
-            first = None if life.seq is None else life.seq.first_token
-            if first is None or first + self._manners[life.class_index].transport > self._driver.clock.now:
+            # A replica may be many steps further than what was last read of it.
+            self._driver.see(life)
+            if life.seen.first_token == NONE:
                 self._leave(life)
+            else:
+                self._driver.round_off()
 
     def _timed_out(self, life: Life, sent: int) -> None:
         if life.waits and life.sent == sent:

@@ -101,5 +101,5 @@ def _schedule_slow(driver: Driver, fault: Slow) -> None:
 def _change_pace(driver: Driver, node: Node, factor: Fraction) -> None:
     """The step under way keeps its pace; overlapping slow-downs multiply."""
     driver.catch_up(node)
-    node.slow_down(factor)
+    node.change_pace(factor)
     driver.round_off()

@@ -85,11 +85,11 @@ class Node:
         self.due = None
         self.completions.clear()
 
-    def slow_down(self, factor: Fraction) -> None:
-        """Steps planned from now on take `factor` times as long as usual here."""
-        self._slow = factor
+    def change_pace(self, factor: Fraction) -> None:
+        """Steps planned from now on take `factor` times as long as they did."""
+        self._slow *= factor
         if self._pace is not None:
-            self._pace.factor = self._own_pace * factor
+            self._pace.factor = self._own_pace * self._slow
 
     def _new_replica(self) -> Replica:
         cost: CostModel = cost_model(self._scenario.step_cost)
