@@ -25,26 +25,33 @@ def tokens_per_bin(
 
     `members` is one truth value a request. Tokens that several requests get from one step count each.
     """
-    lives = columns
     if members is None:
         members = np.ones(columns.count, dtype=bool)
-    last = lives["last_token"][members]
-    bins = int((max(int(last.max(initial=start)), start) - start) // width) + 1
+    first, last = columns["first_token"], columns["last_token"]
+    bins = int((max(int(last[members].max(initial=start)), start) - start) // width) + 1
     total = np.zeros(bins, dtype=np.int64)
-    seen = np.flatnonzero(members & (lives["first_token"] != NONE))
-    _count(total, lives["first_token"][seen], start, width)
-    _count(total, _after_single_gaps(columns, members), start, width)
-    transport = lives["transport"]
-    for delay in np.unique(transport[seen]):
-        some = members & (transport == delay)
+    seen = members & (first != NONE)
+    _count(total, first[seen], start, width)
+    # Gaps of most requests stand in runs alone, or alone altogether; few have both, those that paused.
+    alone = _mask(columns.count, columns.log.gaps["id"])
+    paused = (alone & (columns["first_run"] != NONE)) | _mask(columns.count, columns.log.stretches["id"])
+    _count(total, _after_single_gaps(columns, seen & alone & ~paused), start, width)
+    for number in np.flatnonzero(seen & paused):
+        times = int(first[number]) + np.cumsum(np.array(columns.gaps.of(int(number)), dtype=np.int64))
+        _count(total, times, start, width)
+    in_runs = seen & ~alone & ~paused
+    transport = columns["transport"]
+    for delay in np.unique(transport[in_runs]):
+        some = in_runs & (transport == delay)
         for index, runs in enumerate(columns.log.runs):
-            weight, entered = columns.gaps.decoding(index, some)
-            _count_runs(total, runs["start"] - start + delay, runs, weight, width)
-            # After a pause the first token comes with the end of the stretch's first run.
-            steps = runs["steps"][entered]
-            ends = runs["first"][entered] * steps + runs["growth"][entered] * (steps * (steps - 1) // 2)
-            _count(total, runs["start"][entered] + ends + delay, start, width)
+            _count_runs(total, runs["start"] - start + delay, runs, columns.gaps.decoding(index, some), width)
     return total
+
+
+def _mask(count: int, ids: Column) -> NDArray[np.bool_]:
+    chosen = np.zeros(count, dtype=bool)
+    chosen[ids] = True
+    return chosen
 
 
 def _count(total: Column, times: Column, start: int, width: int) -> None:
@@ -54,8 +61,7 @@ def _count(total: Column, times: Column, start: int, width: int) -> None:
 def _after_single_gaps(columns: Columns, members: NDArray[np.bool_]) -> Column:
     """Times of the tokens of requests whose gaps all stand alone."""
     gaps = columns.log.gaps
-    alone = members & (columns["first_run"] == NONE)
-    rows = np.flatnonzero(alone[gaps["id"]])
+    rows = np.flatnonzero(members[gaps["id"]])
     ids, ticks = gaps["id"][rows], gaps["ticks"][rows]
     order = np.argsort(ids, kind="stable")
     ids, ticks = ids[order], ticks[order]

@@ -33,7 +33,6 @@ class Gaps:
         lives, stretches = log.lives, log.stretches
         first_run = lives["first_run"]
         served = np.flatnonzero((first_run != NONE) & (lives["replica"] != NONE))
-        self._lives = len(served)
         # Every span of runs: whose it is, on which replica, and from the end of which run to the end of which.
         self._id = np.concatenate([served, stretches["id"]])
         self._replica = np.concatenate([lives["replica"][served], stretches["replica"]])
@@ -52,14 +51,11 @@ class Gaps:
         one = np.ones(len(self._single), dtype=np.int64)
         singles = Progressions(self._single, one * 0, one, one)
         pools = [singles if members is None else singles.take(np.flatnonzero(members[self._single_id]))]
-        pools += [runs.weighted(self.decoding(index, members)[0]) for index, runs in enumerate(self._runs)]
+        pools += [runs.weighted(self.decoding(index, members)) for index, runs in enumerate(self._runs)]
         return joined([pool for pool in pools if len(pool.first)] or pools[:1])
 
-    def decoding(self, replica: int, members: NDArray[np.bool_] | None = None) -> tuple[Column, Column]:
-        """How many requests emit in every step of each run after a token of theirs, and where stretches begin.
-
-        The second is the run at whose end a request emitted its first token after a pause, one entry a stretch.
-        """
+    def decoding(self, replica: int, members: NDArray[np.bool_] | None = None) -> Column:
+        """How many requests, or chosen ones, emit in every step of each run of a replica after a token of theirs."""
         here = self._replica == replica
         if members is not None:
             here &= members[self._id]
@@ -67,8 +63,8 @@ class Gaps:
         size = len(self._runs[replica].first) + 1
         entered = np.bincount(self._from[rows] + 1, minlength=size)
         left = np.bincount(self._to[rows] + 1, minlength=size)
-        resumed = rows[rows >= self._lives]
-        return np.cumsum(entered - left)[:-1], self._from[resumed]
+        weight: Column = np.cumsum(entered - left)[:-1]
+        return weight
 
     def count(self) -> Column:
         """Gaps of each request, by id."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sim.errors import ScenarioError, nearest
 from sim.goodput import LIMITS
 from sim.metrics import name_in_words
-from sim.series import Series
 from sim.ticks import TICKS_PER_S
 from sim.timeline import SegmentKind, timeline_rows
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from sim.metrics import ClassMetrics
     from sim.result import Result
+    from sim.table import Column
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
@@ -229,17 +229,19 @@ def _requests(axes: Axes, result: Result, most: int) -> None:
 def _load(figure: FigureBase, result: Result) -> None:
     blocks = any(series.kv_usage is not None for series in result.series)
     grid = figure.subplots(3 if blocks else 2, 1, sharex=True)
-    panels: list[tuple[str, Callable[[Series], Any]]] = [
-        ("requests in the queue", lambda series: series.waiting),
-        ("seats taken", lambda series: series.running),
+    panels: list[tuple[str, Literal["waiting", "running", "kv_blocks"]]] = [
+        ("requests in the queue", "waiting"),
+        ("seats taken", "running"),
+        ("KV blocks held, %", "kv_blocks"),
     ]
-    if blocks:
-        panels.append(("KV blocks held, %", _percent_held))
-    for axes, (name, values_of) in zip(grid, panels, strict=True):
+    for axes, (name, column) in zip(grid, panels, strict=False):
         for series in result.series:
             if len(series.start_ticks):
-                times, values = _steps_of_load(series, values_of(series), at_end=name.startswith("KV"))
-                axes.step(times, values, where="post", label=f"replica {series.replica}", **_thin(series.replica))
+                times, values = _thinned(*series.points(column))
+                scale = 100 / (series.capacity_blocks or 1) if column == "kv_blocks" else 1
+                style = _style(series.replica) | {"linewidth": 1.0}
+                label = f"replica {series.replica}"
+                axes.step(times / TICKS_PER_S, values * scale, where="post", label=label, **style)
         axes.set_ylabel(name, fontsize=9)
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
@@ -250,22 +252,10 @@ def _load(figure: FigureBase, result: Result) -> None:
         grid[0].legend(fontsize=8, ncols=min(6, len(result.series)), loc="upper left")
 
 
-def _percent_held(series: Series) -> NDArray[Any]:
-    import numpy as np
-
-    usage = series.kv_usage
-    return np.zeros(len(series.end_ticks)) if usage is None else usage * 100
-
-
-def _thin(number: int) -> dict[str, Any]:
-    return _style(number) | {"linewidth": 1.0}
-
-
-def _steps_of_load(series: Series, values: NDArray[Any], at_end: bool) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _thinned(times: Column, values: Column) -> tuple[Column, Column]:
     """At most so many points, each the largest value of its span, so that no peak is lost."""
     import numpy as np
 
-    times = series.end_s if at_end else series.start_s
     if len(times) > _MOST_POINTS:
         first = np.linspace(0, len(times), _MOST_POINTS, endpoint=False).astype(np.int64)
         times, values = times[first], np.maximum.reduceat(values, first)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sim.log import Log
-from sim.ticks import TICKS_PER_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,18 +30,6 @@ class Series:
     """All KV blocks of the replica; None where its policy has no blocks."""
 
     @property
-    def start_s(self) -> NDArray[np.float64]:
-        """Starts in seconds."""
-        seconds: NDArray[np.float64] = self.start_ticks / TICKS_PER_S
-        return seconds
-
-    @property
-    def end_s(self) -> NDArray[np.float64]:
-        """Ends in seconds."""
-        seconds: NDArray[np.float64] = self.end_ticks / TICKS_PER_S
-        return seconds
-
-    @property
     def kv_usage(self) -> NDArray[np.float64] | None:
         """Share of the blocks held, 0 to 1; None where there are no blocks."""
         if not self.capacity_blocks:
@@ -50,12 +37,20 @@ class Series:
         usage: NDArray[np.float64] = self.kv_blocks / self.capacity_blocks
         return usage
 
+    def points(self, name: Literal["waiting", "running", "kv_blocks"]) -> tuple[Column, Column]:
+        """Times in ticks and the value from each of them on; zero while the replica has nothing to do."""
+        import numpy as np
+
+        times = self.end_ticks if name == "kv_blocks" else self.start_ticks
+        values = getattr(self, name)
+        idle = np.flatnonzero(np.append(self.start_ticks[1:], np.iinfo(np.int64).max) > self.end_ticks)
+        return np.insert(times, idle + 1, self.end_ticks[idle]), np.insert(values, idle + 1, 0)
+
 
 def capacity_blocks(log: Log, replica: int) -> int | None:
     """All KV blocks of a replica; None where its policy has no blocks."""
     scenario = log.scenario
-    own = scenario.fleet.replicas[replica].server if replica < len(scenario.fleet.replicas) else None
-    return (own or scenario.server).kv_blocks
+    return (scenario.fleet.replica(replica).server or scenario.server).kv_blocks
 
 
 def peak(log: Log, name: str) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from sim.log import IN_FLIGHT, KIND_NAMES, STATUS_NAMES
 from sim.table import NONE
@@ -90,20 +90,20 @@ def _steps(result: Result, replica: int, whole_runs: bool) -> Iterator[Event]:
 
 def _counters(result: Result, replica: int) -> Iterator[Event]:
     series = result.series[replica]
-    usage = series.kv_usage
-    before: dict[str, float] = {}
-    points = zip(series.start_ticks.tolist(), series.waiting.tolist(), series.running.tolist(), strict=True)
-    for row, (start, waiting, running) in enumerate(points):
-        values: list[tuple[int, str, float]] = [(start, "queue", waiting), (start, "running", running)]
-        if usage is not None:
-            values.append((int(series.end_ticks[row]), "KV usage %", round(100 * float(usage[row]), 3)))
-        for time, name, value in values:
-            if before.get(name) != value:
-                before[name] = value
-                yield {"ph": "C", "name": name, "pid": replica + 1, "ts": _us(time), "args": {name: value}}
-    if len(series.end_ticks) and not result.counts.in_flight:
-        for name in before:
-            yield {"ph": "C", "name": name, "pid": replica + 1, "ts": _us(int(series.end_ticks[-1])), "args": {name: 0}}
+    columns: list[tuple[str, Literal["waiting", "running", "kv_blocks"], float]] = [
+        ("queue", "waiting", 1),
+        ("running", "running", 1),
+    ]
+    if series.capacity_blocks:
+        columns.append(("KV usage %", "kv_blocks", 100 / series.capacity_blocks))
+    for name, column, scale in columns:
+        before = None
+        times, values = series.points(column)
+        for time, value in zip(times.tolist(), values.tolist(), strict=True):
+            if value != before:
+                before = value
+                args = {name: round(value * scale, 3)}
+                yield {"ph": "C", "name": name, "pid": replica + 1, "ts": _us(time), "args": args}
 
 
 def _requests(result: Result) -> Iterator[Event]:

@@ -20,6 +20,7 @@ from sim.export.bench import bench_result
 from sim.export.chrome import events, write_trace
 from sim.export.prometheus import definitions, prometheus_text
 from sim.export.tables import request_columns, step_columns, write_table
+from sim.metrics import summarise
 from sim.traces.reading import load_trace
 
 SCENARIO: dict[str, object] = {
@@ -322,3 +323,37 @@ def test_figures_of_a_run_without_samples_are_numbers_still() -> None:
     )
     assert data["completed"] == 0
     assert all(math.isfinite(value) for value in data.values() if isinstance(value, float))
+
+
+# ---- fleets ----------------------------------------------------------------------------------------
+
+LOSSES: dict[str, dict[str, object]] = {
+    fate: {"replicas": 2, "faults": [{"kind": "loss", "replica": 1, "at_s": 2.0, "in_flight": fate}]}
+    for fate in ("fail", "restart", "resume")
+}
+SPLIT: dict[str, object] = {
+    "replicas": 3,
+    "disaggregated": {"prefill_replicas": 1, "kv_bytes_per_token": 1e5, "bandwidth_bytes_per_s": 1e10},
+}
+
+
+@pytest.mark.parametrize("fleet", [*LOSSES.values(), SPLIT], ids=[*LOSSES, "split"])
+@pytest.mark.parametrize("horizon_s", [None, 3.0])
+def test_every_token_of_a_fleet_is_where_its_log_says(fleet: dict[str, object], horizon_s: float | None) -> None:
+    """Through losses, pauses and transfers: n tokens have n - 1 gaps that lead from the first to the last."""
+    data = {**SCENARIO, "fleet": fleet, "horizon_s": horizon_s}
+    result = simulate(parse_scenario(data, "a test"))
+    for record in result.requests:
+        if record.first_token_ticks is not None:
+            assert len(record.gap_ticks) == record.output_tokens - 1
+            assert record.first_token_ticks + sum(record.gap_ticks) == record.last_token_ticks
+    overall = result.overall
+    gaps = [gap for record in result.requests for gap in record.gap_ticks]
+    assert overall.itl == summarise(gaps, 10**12)
+    tokens = sum(record.output_tokens for record in result.requests)
+    assert tokens_per_bin(result.columns).sum() == tokens
+    assert sum(result.counts) - result.counts.submitted - result.counts.admitted == result.counts.submitted
+    # Every engine's metrics together count every token that was generated.
+    generated = samples_of(prometheus_text(result))["vllm:generation_tokens_total"]
+    assert sum(generated.values()) == result.work.output_tokens
+    assert len({event["pid"] for event in events(result)}) == 1 + len(result.log.runs)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim import Result, ScenarioError, builtin_scenario, simulate
-from sim.plots import KINDS, plot, plot_tradeoff, save
+from sim.plots import KINDS, _thinned, plot, plot_tradeoff, save
 from sim.series import Series
 
 
@@ -58,24 +58,30 @@ def test_the_tradeoff_has_a_point_for_each_result(tmp_path: Path) -> None:
     figure = plot_tradeoff(results, y=["chat.ttft_s.p95"], labels=["2 seats", "4 seats", "8 seats"], limit_s=0.7)
     (line, _) = figure.axes[0].get_lines()
     assert np.asarray(line.get_xdata()).tolist() == [result.output_tokens_per_s for result in results]
-    assert np.asarray(line.get_ydata()).tolist() == [1000 * (result.metric("chat.ttft_s.p95") or 0) for result in results]
+    assert np.asarray(line.get_ydata()).tolist() == [
+        1000 * (result.metric("chat.ttft_s.p95") or 0) for result in results
+    ]
     save(figure, tmp_path / "curve.svg")
     said = texts_of(tmp_path / "curve.svg")
     assert all(words in said for words in ("chat TTFT p95", "output tokens/s", "4 seats", "limit, 700 ms"))
 
 
 def test_thinning_a_long_series_keeps_its_peak() -> None:
-    from sim.plots import _steps_of_load
-
     count = 100_000
     waiting = np.zeros(count, dtype=np.int64)
     waiting[54_321] = 7
-    times = np.arange(count, dtype=np.int64) * 10**12
-    series = Series(0, times, times + 1, waiting, waiting, waiting, None)
-    shown_at, shown = _steps_of_load(series, waiting, at_end=False)
+    shown_at, shown = _thinned(np.arange(count, dtype=np.int64), waiting)
     assert len(shown) <= 2000
     assert shown.max() == 7
-    assert abs(shown_at[shown.argmax()] - 54_321) < 100
+    assert abs(int(shown_at[shown.argmax()]) - 54_321) < 100
+
+
+def test_a_replica_without_work_has_empty_seats() -> None:
+    """Steps from 0 to 10 and from 10 to 20, nothing until 50, and a last one to 60."""
+    start, end = np.array([0, 10, 50]), np.array([10, 20, 60])
+    series = Series(0, start, end, np.array([1, 0, 2]), np.array([4, 3, 5]), np.array([8, 9, 7]), 10)
+    assert [column.tolist() for column in series.points("running")] == [[0, 10, 20, 50, 60], [4, 3, 0, 5, 0]]
+    assert [column.tolist() for column in series.points("kv_blocks")] == [[10, 20, 20, 60, 60], [8, 9, 0, 7, 0]]
 
 
 def test_a_picture_or_an_ending_that_does_not_exist_is_refused(trial: Result, tmp_path: Path) -> None:
