@@ -63,8 +63,7 @@ class Clients:
     def _impatient(self, life: Life, sent: int) -> None:
         if life.waits and life.sent == sent:
             # A replica may be many steps further than what was last read of it.
-            self._driver.see(life)
-            if life.seen.first_token == NONE:
+            if self._driver.seen_now(life).first_token == NONE:
                 self._leave(life)
             else:
                 self._driver.round_off()

@@ -15,7 +15,7 @@ from sim.fleet.clients import Clients, ClosedLoops
 from sim.fleet.clock import Clock, Rank
 from sim.fleet.disaggregated import Split
 from sim.fleet.faults import schedule_faults
-from sim.fleet.lives import NOTHING, Book, Life, seen_by
+from sim.fleet.lives import NOTHING, Book, Life, Seen, seen_by
 from sim.fleet.node import Node, State
 from sim.fleet.routing import Router
 from sim.fleet.scaling import Autoscaler
@@ -425,17 +425,20 @@ class Driver:
 
     def see(self, life: Life) -> None:
         """Keep what the client has of the present attempt now."""
+        life.seen = self.seen_now(life)
+
+    def seen_now(self, life: Life) -> Seen:
+        """What the client has of the present attempt now."""
         seq = life.seq
         if seq is None:
-            life.seen = NOTHING
-            return
+            return NOTHING
         node = self.node_of(life)
         if node is not None:
             self.catch_up(node)
             node.replica.look(seq)
         runs = [node.runs for node in self.nodes]
         transport = self._classes[life.class_index].transport
-        life.seen = seen_by(seq, transport, self.clock.now, life.replica, runs)
+        return seen_by(seq, transport, self.clock.now, life.replica, runs)
 
     # ---- nodes come and go -------------------------------------------------------------------------
 
