@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.drills.conftest import Answer, Clock, drill_item, name
-from tutor.drills import Deck, DrillError, DrillPlan, Drills, Outcome, Rating
+from tutor.drills import Deck, DrillError, DrillPlan, Drills, Outcome, Rating, check_drills
 from tutor.drills import events as ev
 from tutor.drills.fold import CardState, LogEntry, fold
 from tutor.drills.memory import MemoryModel
@@ -276,8 +276,9 @@ def test_a_wrong_cache_is_found_and_repaired(drills: Drills, clock: Clock, answe
     with drills.cache.writing() as connection:
         connection.execute("UPDATE cards SET stability = 99 WHERE item_id = ?", (name(0),))
     assert [problem.what for problem in drills.check()] == [f"The drill state of {name(0)} is not what its log gives."]
+    assert len(check_drills(drills.store)) == 1
     drills.check(repair=True)
-    assert drills.check() == []
+    assert drills.check() == check_drills(drills.store) == []
 
 
 @pytest.mark.parametrize("damage", ["delete", "garbage", "truncate"])

@@ -76,22 +76,24 @@ def test_confident_and_wrong_comes_back_tomorrow_however_well_it_was_known(
         assert (missed.days == 1) == (confidence == 3)
 
 
-def test_with_a_backlog_the_likeliest_come_first_and_nothing_new(drills: Drills, clock: Clock, answer: Answer) -> None:
+def test_with_a_backlog_the_least_likely_come_first_and_nothing_new(
+    drills: Drills, clock: Clock, answer: Answer
+) -> None:
     set_limits(drills, clock, new=5, reviews=2)
-    # Stability 8.3, 2.3 and 1.3 days; after ten days the first is the likeliest to be remembered.
+    # Stability 2.3, 1.3 and 8.3 days; after ten days the second is the least likely to be remembered.
     for number, rating in enumerate([3, 2, 4]):
         answer(name(number), rating)
     clock.forward(days=10)
-    assert order(drills, clock) == ["2", "0"]
+    assert order(drills, clock) == ["1", "0"]
     assert drills.counts(clock()).backlog
     assert drills.counts(clock()).today_new == 0
-    answer(name(2), 3)
+    answer(name(1), 3)
     assert order(drills, clock) == ["0"]
     answer(name(0), 3)
     assert order(drills, clock) == []
     assert drills.counts(clock()).due == 1
     clock.forward(days=1)
-    assert order(drills, clock)[0] == "1"
+    assert order(drills, clock)[0] == "2"
 
 
 def test_limits_hold_over_a_restart_and_over_undo(store: Store, drills: Drills, clock: Clock, answer: Answer) -> None:

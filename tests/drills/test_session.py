@@ -14,6 +14,7 @@ from tests.drills.conftest import Clock
 from tutor.drills import Answered, Deck, DrillError, Drills, DrillSession, Presentation, Rating
 from tutor.drills import events as ev
 from tutor.drills.bridge import full_answer
+from tutor.errors import TutorError
 from tutor.grading.models import CRITERIA, CriterionGrade, Grade, Provenance, Verdict
 from tutor.interview import Session, single_item_plan
 from tutor.store import Store, export_lines, import_lines, open_store, state_hash
@@ -186,6 +187,46 @@ def test_skip_bury_suspend_note_and_undo(small: Drills, clock: Clock) -> None:
     assert small.card(SUM).state.note == ""
     assert not small.card(PICK).state.suspended
     assert session.undo() is None
+
+
+def test_a_draft_is_there_again_with_the_same_numbers_and_gone_with_the_answer(
+    small: Drills, bank: Bank, store: Store, clock: Clock
+) -> None:
+    session = only(small, clock, SUM)
+    assert session.current is not None
+    session.save_draft("260 m")
+    with Drills.open(store, bank) as reopened:
+        again = only(reopened, clock, SUM)
+        assert again.current is not None
+        assert again.current.question == session.current.question
+        assert again.draft == "260 m"
+        again.set_confidence(2)
+        again.give_numbers(numbers(again.current))
+        assert again.draft == ""
+        again.save_draft("too late")
+        assert store.drafts() == []
+
+
+def test_with_no_room_for_the_cache_what_was_done_is_in_the_log_and_taken_in_later(small: Drills, clock: Clock) -> None:
+    small.counts(clock())
+    with small.cache.writing() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    kept = [SUM, WHY, PICK]
+
+    def note_all() -> None:
+        for item_id in kept:
+            small.note(item_id, "x" * 2_000, clock.forward(minutes=1))
+
+    with pytest.raises(TutorError) as refused:
+        note_all()
+    assert "no room left" in refused.value.message
+    assert str(small.cache.path) in refused.value.message
+    noted = [item_id for item_id in kept if small.store.events(f"drill:{item_id}")]
+    assert noted
+    connection.execute("PRAGMA max_page_count = 100000")
+    assert [item_id for item_id in kept if small.card(item_id).state.note] == noted
+    assert small.check() == []
 
 
 def test_a_sitting_ends_after_its_limit_and_when_nothing_is_left(small: Drills, clock: Clock) -> None:

@@ -91,13 +91,25 @@ class Talk:
                 after = []
             case "prediction":
                 values = {each.name: self._number(f"{each.label}, in {each.unit}:") for each in question.expected}
-                answered = self._session.predict(values)
-                after = [unmarked(question.reference)]
+                answered, after = self._predicted(question, values)
             case _:
                 wanted = ", ".join(f"{each.label} ({each.unit})" for each in question.expected)
                 answered = self._session.give_numbers(self._read(f"Only the numbers, with their units: {wanted}:"))
                 after = [unmarked(question.reference)]
         self._say_answered(answered, after)
+
+    def _predicted(self, question: Question, values: dict[str, float]) -> tuple[Answered, list[str]]:
+        """Set locked predictions beside what the simulator gives."""
+        from tutor.checking import run_checks
+
+        run = run_checks(question, values)
+        answered = self._session.predict(values, {each.name: each.simulated for each in run.values})
+        after = []
+        for each in run.values:
+            simulated = "undetermined" if each.simulated is None else f"{each.simulated:,.1f}"
+            ratio = "" if each.ratio is None else f", ratio {each.ratio:.2f}"
+            after.append(f"{each.label}: predicted {each.predicted:,.1f}, simulated {simulated} {each.unit}{ratio}")
+        return answered, [*after, unmarked(question.reference)]
 
     # -- saying -----------------------------------------------------------------------------------------------------
 

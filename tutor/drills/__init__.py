@@ -1,7 +1,7 @@
 """Drills: what was missed comes back. A review log that is only ever added to, and all that follows from it."""
 
 from tutor.drills.deck import Deck, DrillItem
-from tutor.drills.drills import Answered, Drills, Presentation, check_log
+from tutor.drills.drills import Answered, Drills, Presentation, check_drills, check_log
 from tutor.drills.log import DrillError, DrillLog, Undo
 from tutor.drills.memory import Memory, MemoryModel, Rating
 from tutor.drills.plan import DrillPlan
@@ -28,6 +28,7 @@ __all__ = [
     "SessionSummary",
     "Undo",
     "WayIn",
+    "check_drills",
     "check_log",
     "rating_from_choice",
     "rating_from_grade",

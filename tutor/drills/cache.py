@@ -92,7 +92,7 @@ class Cache:
         try:
             self._db = self._open()
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
+            if not _damaged(error):
                 with _explained(self.path):
                     raise
             self._discard()
@@ -347,12 +347,16 @@ class Cache:
 def _explained(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as error:
-        raise explain(path, error) from error
     except sqlite3.DatabaseError as error:
-        raise StoreError(
-            f"{path} is damaged.", hint="Delete it: it holds nothing of its own and is made again from the store."
-        ) from error
+        if _damaged(error):
+            raise StoreError(
+                f"{path} is damaged.", hint="Delete it: it holds nothing of its own and is made again from the store."
+            ) from error
+        raise explain(path, error) from error
+
+
+def _damaged(error: sqlite3.DatabaseError) -> bool:
+    return str(getattr(error, "sqlite_errorname", "")).startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
 
 
 def _head(log: DrillLog) -> tuple[int, str]:

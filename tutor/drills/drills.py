@@ -243,7 +243,10 @@ class Drills:
             answer=answer,
         )
         before = self.cache.card(presentation.item.id).state
-        recorded = self.log.record(presentation.item.id, review, now)
+        with self.store.writing():
+            recorded = self.log.record(presentation.item.id, review, now)
+            if recorded.added:
+                self.store.clear_draft(ev.stream_of(presentation.item.id), 0)
         self.queue.refresh(now)
         return self.answered(presentation, recorded, before)
 
@@ -325,14 +328,32 @@ class Drills:
 
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Where the derived state is not the replayed one; `repair` replays it."""
-        problems = check_log(self.log)
-        if problems:
-            return problems
-        wrong = self.cache.differences()
-        if wrong and repair:
-            self.cache.rebuild()
-        remedy = "It was replayed." if repair else "'tutor drill check --repair' replays it."
-        return [Problem(f"The drill state of {item_id} is not what its log gives.", remedy) for item_id in wrong]
+        return _checked(self.log, self.cache, repair=repair)
+
+
+def check_drills(store: Store) -> list[Problem]:
+    """Where the drill state kept for a store is not what its log gives; for `tutor doctor`, which has no deck at hand.
+
+    Raises:
+        StoreError: the cache cannot be read or written.
+    """
+    log = DrillLog(store)
+    cache = Cache(log)
+    try:
+        return _checked(log, cache, repair=False)
+    finally:
+        cache.close()
+
+
+def _checked(log: DrillLog, cache: Cache, *, repair: bool) -> list[Problem]:
+    try:
+        wrong = cache.differences()
+    except ev.DrillEventError:
+        return check_log(log)
+    if wrong and repair:
+        cache.rebuild()
+    remedy = "It was replayed." if repair else "'tutor drill check --repair' replays it."
+    return [Problem(f"The drill state of {item_id} is not what its log gives.", remedy) for item_id in wrong]
 
 
 def check_log(log: DrillLog) -> list[Problem]:

@@ -115,8 +115,8 @@ def _run(
     course: list[int] = []
     for day in range(first, first + LONGEST_DAYS + 1):
         waiting += due.pop(day, [])
-        # As the queue has it: the likeliest to be remembered first.
-        waiting.sort(key=lambda index: (day - last[index]) / memories[index].stability)
+        # As the queue has it: the least likely to be remembered first.
+        waiting.sort(key=lambda index: (last[index] - day) / memories[index].stability)
         for index in waiting[:per_day]:
             elapsed = day - last[index]
             known = rng.random() < model.retrievability(memories[index].stability, elapsed)

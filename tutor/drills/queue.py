@@ -4,8 +4,9 @@ The order is worked out once a local day and kept in the cache, so that the next
 takes its item and the item's siblings out of it; whatever else happens has it worked out anew.
 
 1. Answered wrong with confidence the day before: corrected best while the surprise is fresh.
-2. What is due, the likeliest to be remembered first. While all of it fits into the day the order matters little;
-   with a backlog it saves what can still be saved, and what is forgotten already waits without losing more.
+2. What is due, the least likely to be remembered first. While all of it fits into the day the order matters little;
+   with a backlog more is known in the end than with the likeliest first or none (`benchmarks/drills.py order`),
+   though more is still left over.
 3. New items in the order of the lessons, unless there is a backlog.
 
 Neighbours differ in topic where the next few allow it, because choosing the method is a part of the exercise.
@@ -223,7 +224,7 @@ class Queue:
         # Elapsed time over stability decides how likely it is remembered; the curve is the same for all.
         due = self._cache.rows_named(
             f"SELECT c.item_id, i.grouping, i.kind, c.confident_wrong FROM cards c JOIN items i USING (item_id) "
-            f"WHERE {_DUE} ORDER BY c.confident_wrong DESC, (:today - c.last_day) / c.stability, i.place",
+            f"WHERE {_DUE} ORDER BY c.confident_wrong DESC, (:today - c.last_day) / c.stability DESC, i.place",
             {"today": ordinal},
         )
         backlog: set[str] = set()

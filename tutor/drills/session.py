@@ -13,6 +13,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 from tutor.drills.drills import Answered, Drills, Presentation
+from tutor.drills.events import stream_of
 from tutor.drills.log import DrillError, Undo
 from tutor.drills.marking import mark_choice, mark_numbers, mark_prediction
 from tutor.drills.memory import Rating
@@ -139,6 +140,18 @@ class DrillSession:
         text = question.hints[len(self.hints_taken)]
         self.hints_taken = (*self.hints_taken, text)
         return text
+
+    def save_draft(self, text: str) -> None:
+        """Write the text being typed to the disk; it is there again when the item is, with the same numbers."""
+        if self.answered is None:
+            stream = stream_of(self._now().item.id)
+            self.drills.store.save_draft(stream, 0, self._text(text), self._clock())
+
+    @property
+    def draft(self) -> str:
+        """The text that was being typed for the item at hand; empty when there is none."""
+        kept = self.drills.store.draft(stream_of(self._now().item.id), 0)
+        return kept.text if kept is not None else ""
 
     def previews(self) -> dict[Rating, int]:
         """For each rating, the days until the item would be due again."""
