@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import product
+from multiprocessing.synchronize import Event
 
 from sim.commands.files import load_changed
 from sim.commands.overrides import Change
@@ -44,10 +45,14 @@ def grid(choices: Sequence[tuple[str, Sequence[object]]]) -> list[tuple[Change, 
     return [tuple(zip(paths, values, strict=True)) for values in product(*(values for _, values in choices))]
 
 
-def run_point(file: str, changes: tuple[Change, ...], metrics: Sequence[str]) -> Point:
-    """One variant. A scenario that cannot be run is reported in the point, not raised."""
+def run_point(
+    file: str, changes: tuple[Change, ...], metrics: Sequence[str], stop: Callable[[], bool] | None = None
+) -> Point:
+    """One variant. A scenario that cannot be run, or was stopped, is reported in the point, not raised."""
     try:
-        result = simulate(load_changed(file, changes))
+        result = simulate(load_changed(file, changes), stop=stop)
+        if result.partial:
+            return Point(changes, {}, {}, "stopped before its end")
         return Point(changes, {name: result.metric(name) for name in metrics}, result.counts._asdict())
     except ScenarioError as error:
         return Point(changes, {}, {}, str(error))
@@ -72,18 +77,20 @@ def sweep(
     progress = progress or _silent
     if jobs <= 1:
         for done, changes in enumerate(points):
-            yield _not_run(changes) if stop() else run_point(file, changes, metrics)
+            yield _not_run(changes) if stop() else run_point(file, changes, metrics, stop)
             progress(done + 1, len(points))
         return
     # Fresh processes: a fork of a program with threads may hang.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupt) as pool:
-        futures: list[Future[Point]] = [pool.submit(run_point, file, changes, metrics) for changes in points]
+    ended = context.Event()
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker, initargs=(ended,)) as pool:
+        futures: list[Future[Point]] = [pool.submit(_work, file, changes, metrics) for changes in points]
         for changes, future in zip(points, futures, strict=True):
             while not future.done():
                 wait([future], timeout=0.1)
                 progress(sum(other.done() for other in futures), len(points))
-                if stop():
+                if stop() and not ended.is_set():
+                    ended.set()
                     for other in futures:
                         other.cancel()
             yield _not_run(changes) if future.cancelled() else future.result()
@@ -101,6 +108,17 @@ def _silent(done: int, total: int) -> None:
     pass
 
 
-def _ignore_interrupt() -> None:
+_ended: Event | None = None
+"""In a worker: set once the sweep is to end."""
+
+
+def _begin_worker(ended: Event) -> None:
+    global _ended
+    _ended = ended
     # Ctrl+C reaches every process of the terminal; only the first one is to act on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work(file: str, changes: tuple[Change, ...], metrics: Sequence[str]) -> Point:
+    assert _ended is not None
+    return run_point(file, changes, metrics, _ended.is_set)

@@ -282,16 +282,31 @@ def test_a_sweep_that_cannot_be_run_is_one_sentence(
     assert len(shown.err.splitlines()) == 1
 
 
-def test_a_stopped_sweep_keeps_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stopped_sweep_keeps_what_is_done() -> None:
     from sim.commands.points import grid, sweep
 
     asked: list[int] = []
-
-    def stop() -> bool:
-        asked.append(0)
-        return len(asked) > 2
-
     points = grid([("seed", [1, 2, 3, 4])])
-    done = list(sweep("exercise", points, ["attainment"], jobs=1, stop=stop))
+    done = list(
+        sweep(
+            "exercise",
+            points,
+            ["attainment"],
+            jobs=1,
+            progress=lambda ready, total: asked.append(ready),
+            stop=lambda: len(asked) >= 2,
+        )
+    )
     assert [point.values for point in done] == [{"attainment": 1.0}] * 2 + [{}] * 2
     assert [point.error for point in done] == [None] * 2 + ["stopped before this point"] * 2
+
+
+def test_stopping_ends_the_points_under_way_too(tmp_path: Path) -> None:
+    from sim.commands.points import grid, sweep
+
+    path = tmp_path / "crowd.json"
+    path.write_text(json.dumps(crowd(500_000)), encoding="utf-8")
+    points = grid([("seed", [1, 2, 3])])
+    done = list(sweep(str(path), points, ["attainment"], jobs=2, stop=lambda: True))
+    assert {point.error for point in done} <= {"stopped before this point", "stopped before its end"}
+    assert len(done) == 3
