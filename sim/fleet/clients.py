@@ -56,8 +56,13 @@ class Clients:
     def in_time(self, life: Life, first_seen: int, all_seen: int) -> bool:
         """Whether the client is still there when the answer that has just been finished reaches it."""
         manners = self._manners[life.class_index]
-        if manners.patience is not None and first_seen > life.sent + manners.patience:
-            return False
+        if manners.waits_forever:
+            return True
+        if manners.patience is not None:
+            # If that moment is over, it had seen a first token then, of a replica that was lost since.
+            until = life.sent + manners.patience
+            if self._driver.clock.now <= until < first_seen:
+                return False
         return manners.timeout is None or all_seen <= life.sent + manners.timeout
 
     def _impatient(self, life: Life, sent: int) -> None:

@@ -12,6 +12,7 @@ from sim.fleet.lives import Life
 from sim.fleet.node import Node, State
 from sim.fleet.spec import Disaggregated
 from sim.replica import Sequence
+from sim.table import NONE
 from sim.ticks import TICKS_PER_S, to_ticks
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Split:
         if self._early_token:
             decoding.generated = 1
             decoding.first_token = decoding.last_token = seq.last_token
+            if seq.first_run != NONE:
+                decoding.stretches.append((life.replica, seq.first_run, seq.last_run))
         life.seq = life.served = decoding
         self._send(life, decoding)
         return True

@@ -134,8 +134,9 @@ class Driver:
             end = self.clock.now if self._partial else max(self._last, self.book.end)
         for node in self.nodes:
             node.replica.settle(end)
-            for seq, life in [*node.inside.items(), *node.leaving]:
+            for seq in node.inside:
                 node.replica.abort(seq, end)
+            for seq, life in [*node.inside.items(), *node.leaving]:
                 life.count(seq)
         runs = tuple(node.runs for node in self.nodes)
         for life in self._open:

@@ -199,9 +199,7 @@ def _cut_spans(
     """Keep the spans of runs that are over by `cutoff`; of the one it falls into, the rest becomes single gaps."""
     kept: list[tuple[int, int, int]] = []
     gaps: list[int] = []
-    # The first token stands alone where split pools send it as soon as the prompt is read: a gap leads to each span.
-    alone = len(seq.gaps) == len(spans)
-    tokens, last = (1, first) if alone else (0, first)
+    tokens, last = 0, first
     for replica, from_run, to_run in spans:
         rows = runs[replica].rows()
         names = {name: index for index, name in enumerate(runs[replica].names)}
