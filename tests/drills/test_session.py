@@ -250,6 +250,40 @@ def test_the_preview_is_what_then_happens(small: Drills, clock: Clock) -> None:
         clock.forward(days=(answered.due_day - small.today(clock())).days)
 
 
+def test_a_leech_comes_with_another_way_in_and_other_numbers_than_it_is_asked_with(small: Drills, clock: Clock) -> None:
+    ways = []
+    for _ in range(7):
+        session = only(small, clock, SUM)
+        session.set_confidence(3)
+        answered = session.give_numbers("The first token is out after 5 ms.")
+        ways.append(answered.way_in.kind if answered.way_in else None)
+        clock.forward(days=1)
+    # At the fourth lapse the worked example, at the sixth the next way.
+    assert ways == [None, None, None, None, "worked_example", None, "lesson"]
+    shown = only(small, clock, SUM).current
+    assert shown is not None
+    assert shown.way_in is not None
+    assert "forgotten 6 times" in shown.way_in.words
+    example = small.worked_example(SUM)
+    assert example is not None
+    assert shown.question is not None
+    assert example.seed != shown.seed
+    assert example.reference
+
+
+def test_an_interview_that_cannot_be_read_is_named_and_holds_up_no_other(
+    small: Drills, bank: Bank, clock: Clock
+) -> None:
+    small.store.append("interview:broken", "interview.rewound", {}, clock())
+    session = interview(small.store, bank, clock)
+    session.record_grade(session.submit("260 ms"), grade("met", "met", "met", "met"))
+    (told,) = small.sync(clock())
+    assert "interview:broken" in told
+    assert "interview.rewound" in told
+    assert len(reviews(small)) == 1
+    assert small.sync(clock()) == ()
+
+
 # -- interviews -------------------------------------------------------------------------------------------------------
 
 

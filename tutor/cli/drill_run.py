@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tutor.cli.ask import END_OF_ANSWER, LEVELS
-from tutor.cli.drill import now
+from tutor.cli.drill_kit import now
 from tutor.errors import TutorError
 from tutor.text import sanitize, unmarked
 
@@ -138,11 +138,19 @@ class Talk:
         click.echo(f"\n{question.title} · {shown.mode} · {why[shown.why]}")
         if shown.way_in is not None:
             click.echo(f"! {sanitize(shown.way_in.words)}")
+            self._say_example(shown)
         if shown.card.note:
             click.echo(f"Your note: {sanitize(shown.card.note)}")
         click.echo(f"\n{unmarked(question.prompt)}\n")
         for letter, option in zip("ABCDEFGH", question.options, strict=False):
             click.echo(f"  {letter}  {sanitize(option.text)}")
+
+    def _say_example(self, shown: Presentation) -> None:
+        if shown.way_in is None or shown.way_in.kind != "worked_example":
+            return
+        example = self._session.drills.worked_example(shown.item.id)
+        if example is not None:
+            click.echo(f"\nWorked example\n{unmarked(example.prompt)}\n\n{unmarked(example.reference)}\n")
 
     def _say_answered(self, answered: Answered, after: list[str]) -> None:
         rating = answered.outcome.rating

@@ -44,38 +44,31 @@ def presentation_id(interview_id: str, position: int) -> str:
     return f"interview:{interview_id}.{position}"
 
 
-def take_in_interviews(drills: Drills, now: datetime) -> int:
-    """Enter what interviews decided since the last look; returns how many reviews were added or amended.
-
-    Raises:
-        EventError: an interview cannot be read; the others are taken in first.
-    """
+def take_in_interviews(drills: Drills, now: datetime) -> tuple[str, ...]:
+    """Enter what interviews decided since the last look; returns a sentence for each that cannot be read."""
     store, cache = drills.store, drills.cache
     rows = store.query("SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1")
     if not rows:
-        return 0
+        return ()
     head, head_id = int(rows[0][0]), str(rows[0][1])
     seq, _, seq_id = cache.meta(_SEEN).partition(" ")
     seen = int(seq or 0)
     if seen and store.query("SELECT id FROM events WHERE seq = ?", (seen,)) != [(seq_id,)]:
         seen = 0
     if seen == head:
-        return 0
+        return ()
     streams = store.query(
         "SELECT DISTINCT stream FROM events WHERE seq > ? AND seq <= ? AND +stream >= ? AND +stream < ?",
         (seen, head, interview.STREAM_PREFIX, "interview;"),
     )
-    failed: interview.EventError | None = None
-    changed = 0
+    told = []
     for (stream,) in streams:
         try:
-            changed += take_in(drills, str(stream).removeprefix(interview.STREAM_PREFIX), now)
+            take_in(drills, str(stream).removeprefix(interview.STREAM_PREFIX), now)
         except interview.EventError as error:
-            failed = failed or error
+            told.append(f"{stream} is left out of the drills. {error}")
     cache.set_meta(_SEEN, f"{head} {head_id}")
-    if failed is not None:
-        raise failed
-    return changed
+    return tuple(told)
 
 
 def take_in(drills: Drills, interview_id: str, now: datetime) -> int:
@@ -166,7 +159,7 @@ def _enter(
             confidence=entry.confidence,
             hints=entry.hints_used,
             duration_ms=round(min(seconds, 2 * minutes * 60) * 1000),
-            source="interview",
+            source="drill" if interview_id.startswith(DRILL_PREFIX) else "interview",
             mode="full" if entry.attempt is not None else ("checkpoint" if entry.choice else "prediction"),
             marked=outcome.marked,
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tutor.drills import events as ev
 from tutor.drills.cache import Cache
 from tutor.drills.day import local_day, next_rollover
-from tutor.drills.deck import Deck, DrillItem
+from tutor.drills.deck import Deck, DrillItem, variant_seed
 from tutor.drills.fold import CONFIDENT, CardState
 from tutor.drills.log import DrillError, DrillLog, Recorded, Undo
 from tutor.drills.marking import QUICK_MODE
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from question_bank import Question
     from question_bank.load import Bank
 
+EXAMPLE: Final = -1
+"""The draw of numbers kept for worked examples; presentations never use it."""
 LONGEST_TIMES_MINUTES: Final = 2
 """An answer that took longer than this many times the item's minutes was not being written all that time."""
 
@@ -105,21 +107,22 @@ class Drills:
     # -- what is due ----------------------------------------------------------------------------------------------
 
     def sync(self, now: datetime) -> tuple[str, ...]:
-        """Take in graded interviews and changed items; returns a sentence for each item that was reset by it.
+        """Take in graded interviews and changed items; returns a sentence for each item that was reset by it, and for
+        each interview that cannot be read.
 
         Doing it again changes nothing.
         """
         from tutor.drills.bridge import take_in_interviews
 
-        take_in_interviews(self, now)
+        told = list(take_in_interviews(self, now))
         self.queue.refresh(now)
-        told = []
+        before = len(told)
         for item_id, old, new in self.cache.outdated():
             if self.log.reset(item_id, old, new, now):
                 told.append(
                     f"{self.deck.item(item_id).title}: the facts changed (version {old} → {new}), so it is asked anew."
                 )
-        if told:
+        if len(told) > before:
             self.queue.refresh(now)
         return tuple(told)
 
@@ -182,6 +185,16 @@ class Drills:
             mode = "full"
         hint = way_in(item, card, self.deck) if card.leech else None
         return Presentation(self._new_id(), item, why, mode, seed, numbers, question, card, now, hint)
+
+    def worked_example(self, item_id: str) -> Question | None:
+        """The item with numbers that it is not asked with next, for its solution to be read; None without a bank."""
+        item = self.deck.item(item_id)
+        if self.deck.bank is None:
+            return None
+        from question_bank.variants import build_question
+
+        count = self.cache.card(item_id).state.presentations
+        return build_question(self.deck.bank.item(item.id), variant_seed(item_id, count, EXAMPLE))
 
     def previews(
         self, presentation: Presentation, now: datetime, *, confidence: int | None = None
