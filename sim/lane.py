@@ -14,6 +14,7 @@ from typing import Literal
 
 from sim.arrivals import Prefix, Requests
 from sim.cost import cost_model
+from sim.drafting import Drafting
 from sim.errors import ScenarioError
 from sim.glide import DONE, Gliding
 from sim.kv import TokenStream
@@ -58,6 +59,11 @@ def engine_config(server: Server) -> EngineConfig:
         reserve_full_prompt_at_admission=server.reserve_full_prompt,
         prefill_schedule_interval=server.prefill_every_steps,
     )
+
+
+def drafting_of(server: Server, seed: int, replica: int) -> Drafting | None:
+    """Speculative decoding of one replica, where the server has it."""
+    return None if server.speculation is None else Drafting(server.speculation, f"{seed}/replica {replica}")
 
 
 def fits_lane(scenario: Scenario) -> bool:
@@ -198,6 +204,7 @@ class Lane:
             server.engine_version,
             fast=fast,
             waiting=self._backlog if server.order == "fcfs" else None,
+            drafting=drafting_of(server, scenario.seed, 0),
         )
         self._transport = [to_ticks(item.transport_s) for item in scenario.classes]
         self._done = Table(DONE)

@@ -6,9 +6,20 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim.fields import MAX_LENGTH_TOKENS, MAX_REQUESTS, Part, Positive, Share, whole_number
+from sim.fields import MAX_LENGTH_TOKENS, MAX_REQUESTS, Part, Positive, Seconds, Share, whole_number
 
 Policy = Literal["static", "continuous", "alternating", "mixed", "vllm"]
+
+
+class Speculation(Part):
+    """Drafts that each decode step verifies: the accepted ones and one more token come out together."""
+
+    draft_tokens: Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=64)]
+    """Proposed for each sequence in each step."""
+    acceptance: Share
+    """Chance that a draft is accepted if all before it were."""
+    draft_s: Seconds = 0.0
+    """Time of the drafting itself, in every step that decodes."""
 
 
 class Server(Part):
@@ -49,6 +60,7 @@ class Server(Part):
     """While anything decodes, only every so many-th step computes prompts."""
     max_model_tokens: Positive = MAX_LENGTH_TOKENS
     """Longest sequence: prompt and outputs together."""
+    speculation: Speculation | None = None
     engine_version: Literal["0.33", "0.11"] = "0.33"
     """The vLLM version whose rules are followed."""
 
@@ -59,6 +71,8 @@ class Server(Part):
                 f"batch_size {self.batch_size} needs as many seats, but max_seqs is {self.max_seqs}; "
                 "raise max_seqs or lower batch_size"
             )
+        if self.speculation is not None and self.policy != "vllm":
+            raise ValueError(f"speculation needs the policy vllm, not {self.policy}; change one of them")
         if self.policy == "vllm" and not self.chunked_prefill and self.token_budget < self.max_model_tokens:
             raise ValueError(
                 f"without chunked_prefill a prompt must fit one step, so token_budget {self.token_budget:,} must be at "

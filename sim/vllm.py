@@ -391,6 +391,9 @@ class Scheduler:
                 plan.preempted.append(victim)
                 if victim is request:
                     return budget
+            if request.drafts:
+                # Drafts for which there is no room are not verified.
+                request.drafts = max(0, request.computed + tokens - request.total)
             self.grow(request, tokens)
             plan.scheduled[request] = tokens
             budget -= tokens

@@ -17,6 +17,7 @@ from heapq import heapify, heappop, heappush
 from math import isqrt
 
 from sim.cost import CostModel, StepKind, StepWork, attention_pairs
+from sim.drafting import Drafting
 from sim.errors import ScenarioError
 from sim.log import DECODE, KIND_NAMES, RUN
 from sim.table import Table
@@ -64,6 +65,7 @@ class VllmReplica:
         fast: bool = True,
         name: str = "replica 0",
         waiting: Queue | None = None,
+        drafting: Drafting | None = None,
     ) -> None:
         self.scheduler = Scheduler(config, engine, waiting)
         self.runs = Table(RUN)
@@ -75,9 +77,11 @@ class VllmReplica:
         self._seats = config.max_num_seqs
         self._size = config.block_size
         self._fcfs = config.policy == "fcfs"
+        self._drafting = drafting
         # With these, the order in which chunks share a step matters, or steps are not alike.
         self._groups = (
             fast
+            and drafting is None
             and not config.long_prefill_token_threshold
             and config.enable_chunked_prefill
             and (config.prefill_schedule_interval == 1 or engine == "0.11")
@@ -167,12 +171,6 @@ class VllmReplica:
             self._exact.sampling.remove(job)
         self.scheduler.abort(job)
         return finished
-
-    def look(self, job: Job) -> tuple[int, int, int]:
-        """A request's tokens so far, when the latest came out, and at the end of which run, as of the last `settle`."""
-        if job.joined < 0:
-            return job.generated, job.last_token, job.last_run
-        return job.generated + self._step - job.joined, self._last_end, self._rows - 1
 
     def look(self, job: Job) -> tuple[int, int, int]:
         """A request's tokens so far, when the latest came out, and at the end of which run, as of the last `settle`."""
@@ -428,6 +426,8 @@ class VllmReplica:
         scheduler = self.scheduler
         while True:
             first = scheduler.waiting[0] if scheduler.waiting else None
+            if self._drafting is not None:
+                self._drafting.propose(scheduler.running, scheduler.config.max_model_len)
             plan = scheduler.plan()
             if plan.scheduled:
                 break
@@ -453,22 +453,29 @@ class VllmReplica:
             pairs += attention_pairs(tokens, before)
             request.prefilled_tokens += tokens
         self._exact = plan
-        self._time(decoding, prefill_tokens, context, pairs)
+        if self._drafting is None:
+            self._time(decoding, prefill_tokens, context, pairs)
+        else:
+            drafts = sum(request.drafts for request in plan.decoding)
+            self._time(decoding, prefill_tokens, context, pairs, drafts, self._drafting.ticks if decoding else 0)
         return True
 
-    def _time(self, decoding: int, prefill_tokens: int, context: int, pairs: int) -> None:
-        """Make the run under way one step of this content."""
+    def _time(
+        self, decoding: int, prefill_tokens: int, context: int, pairs: int, drafts: int = 0, extra_ticks: int = 0
+    ) -> None:
+        """Make the run under way one step of this content; to verify a draft costs what a prompt token does."""
         name: StepKind = "mixed" if decoding and prefill_tokens else "prefill" if prefill_tokens else "decode"
         self._kind = KIND_NAMES.index(name)
         self._decoding, self._prefill_tokens, self._read = decoding, prefill_tokens, context
-        self._first = self._cost.ticks(StepWork(name, prefill_tokens, decoding, context, pairs))
+        self._first = self._cost.ticks(StepWork(name, prefill_tokens + drafts, decoding, context, pairs)) + extra_ticks
         self._growth, self._steps = 0, 1
         self.end = self._start + self._first
 
     def _complete_exactly(self, plan: StepPlan, end: int) -> list[Job]:
         self._exact = None
         row = self._rows - 1
-        finished = [request for request in self.scheduler.complete(plan) if isinstance(request, Job)]
+        emitted = None if self._drafting is None else self._drafting.verify(plan.sampling)
+        finished = [request for request in self.scheduler.complete(plan, emitted) if isinstance(request, Job)]
         for request in plan.sampling:
             assert isinstance(request, Job)
             self._emitted(request, end)

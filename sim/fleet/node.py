@@ -95,13 +95,13 @@ class Node:
         cost: CostModel = cost_model(self._scenario.step_cost)
         if self._changes_pace or self._own_pace != 1:
             cost = self._pace = Paced(cost, self._own_pace * self._slow)
-        return make_replica(self.server, cost, self.runs, self.index)
+        return make_replica(self.server, cost, self.runs, self.index, self._scenario.seed)
 
 
-def make_replica(server: Server, cost: CostModel, runs: Table, index: int) -> Replica:
+def make_replica(server: Server, cost: CostModel, runs: Table, index: int, seed: int) -> Replica:
     """The replica that a server's policy asks for: the one place that chooses. Its steps go into `runs`."""
     if server.policy == "vllm":
         from sim.fleet.vllm_replica import FleetVllm
 
-        return FleetVllm(server, cost, runs, index)
+        return FleetVllm(server, cost, runs, index, seed)
     return StepReplica(server, cost, runs)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sim.cost import CostModel
 from sim.errors import ScenarioError
 from sim.kv import TokenStream
-from sim.lane import engine_config
+from sim.lane import drafting_of, engine_config
 from sim.replica import Sequence
 from sim.server import Server
 from sim.table import Table
@@ -29,9 +29,16 @@ class _Before(NamedTuple):
 class FleetVllm:
     """One engine. See `sim.vllm_replica` for how it plans, `sim.replica` for what a fleet asks of it."""
 
-    def __init__(self, server: Server, cost: CostModel, runs: Table, index: int, *, fast: bool = True) -> None:
+    def __init__(
+        self, server: Server, cost: CostModel, runs: Table, index: int, seed: int, *, fast: bool = True
+    ) -> None:
         self._engine = VllmReplica(
-            engine_config(server), cost, server.engine_version, fast=fast, name=f"replica {index}"
+            engine_config(server),
+            cost,
+            server.engine_version,
+            fast=fast,
+            name=f"replica {index}",
+            drafting=drafting_of(server, seed, index),
         )
         # A replica that takes a lost one's place goes on in its table, so its own count of runs is behind.
         self._engine.runs = runs
