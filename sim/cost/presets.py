@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
+from sim.cost.hardware import gpu, model_shape
 from sim.cost.knee import MixedMaxCost
 from sim.cost.simple import LinearCost
 from sim.cost.work import CostModel, StepWork, attention_pairs
 from sim.errors import nearest
-from sim.fields import Name, Part, Seconds
+from sim.fields import Name, Part, Positive, Seconds
 from sim.ticks import to_ticks
 
 
@@ -38,6 +39,16 @@ class Point(Part):
         return StepWork(kind, self.prefill_tokens, self.decode_seqs, context, pairs)
 
 
+def _known_model(name: str) -> str:
+    model_shape(name)
+    return name
+
+
+def _known_gpu(name: str) -> str:
+    gpu(name)
+    return name
+
+
 class FitError(Part):
     """How far the fit is from what it was fitted to, percent."""
 
@@ -45,8 +56,16 @@ class FitError(Part):
     max_percent: Annotated[float, Field(ge=0)]
 
 
+class RunSettings(Part):
+    """How the engine of a measured run was set."""
+
+    max_seqs: Positive
+    token_budget: Positive
+    kv_blocks: Positive
+
+
 class Preset(Part):
-    """A fitted step cost. Its error is over `points`, or over the metrics of the whole run called `run`."""
+    """A fitted step cost. Its error is over `points`, or over the figures of the whole run called `run`."""
 
     description: Name
     source: str
@@ -55,11 +74,16 @@ class Preset(Part):
     """When the source was read, or the run was made."""
     valid_for: str
     """Steps the fit was made from; beyond them it is a guess."""
+    model: Annotated[str, AfterValidator(_known_model)]
+    gpu: Annotated[str, AfterValidator(_known_gpu)]
+    tensor_parallel: Positive = 1
     cost: Annotated[LinearCost | MixedMaxCost, Field(discriminator="kind")]
     error: FitError
     points: tuple[Point, ...] = ()
     run: str | None = None
     """A measured run: a file of the test data, without its ending."""
+    settings: RunSettings | None = None
+    """The engine of that run."""
 
 
 class PresetCost(Part):
