@@ -85,6 +85,15 @@ def misses(columns: Columns, class_index: int) -> dict[str, NDArray[np.bool_]]:
     return found
 
 
+def good_requests(columns: Columns) -> NDArray[np.bool_]:
+    """Which requests met every limit of their own class."""
+    good = columns.completed.copy()
+    for index in range(len(columns.log.scenario.classes)):
+        for beyond in misses(columns, index).values():
+            good &= ~beyond
+    return good
+
+
 def goodput(columns: Columns, class_index: int) -> Goodput:
     """Count the requests of one class that met all its limits."""
     mine = columns["class_index"] == class_index

@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prometheus", metavar="FILE", type=Path, help="write vLLM's metrics as text")
     parser.add_argument("--bench", metavar="FILE", type=Path, help="write a `vllm bench serve` result")
     parser.add_argument(
+        "--detailed", action="store_true", help="with --bench: an entry a request too, which `trace` can read"
+    )
+    parser.add_argument(
         "--plot",
         metavar="[KIND=]FILE",
         action="append",
@@ -102,7 +105,9 @@ def _export(result: Result, options: argparse.Namespace, pictures: list[tuple[st
         from sim.export.bench import bench_result
 
         now = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-        write_text(options.bench, json.dumps(bench_result(result, date=now), allow_nan=False) + "\n")
+        write_text(
+            options.bench, json.dumps(bench_result(result, detailed=options.detailed, date=now), allow_nan=False) + "\n"
+        )
     for kind, path in pictures:
         from sim.plots import plot, save
 
@@ -115,11 +120,11 @@ def write_result(result: Result, path: Path) -> None:
 
     A folder gets summary.json, scenario.json, requests.csv and steps.csv. Raises ScenarioError.
     """
-    from sim.export.tables import request_columns, step_columns, write_table
+    from sim.export.tables import request_blocks, step_blocks, write_table
 
     if path.suffix in (".csv", ".parquet"):
         with writing(path):
-            write_table(request_columns(result), path)
+            write_table(request_blocks(result), path)
     elif path.suffix == ".json":
         write_text(path, json.dumps(result.to_dict(), allow_nan=False) + "\n")
     elif path.suffix and not path.is_dir():
@@ -127,8 +132,8 @@ def write_result(result: Result, path: Path) -> None:
     else:
         with writing(path):
             path.mkdir(parents=True, exist_ok=True)
-            write_table(request_columns(result), path / "requests.csv")
-            write_table(step_columns(result), path / "steps.csv")
+            write_table(request_blocks(result), path / "requests.csv")
+            write_table(step_blocks(result), path / "steps.csv")
         write_text(path / "summary.json", json.dumps(result.to_dict(details=False), indent=1, allow_nan=False) + "\n")
         scenario = result.scenario.model_dump_json(indent=1, exclude_unset=True)
         write_text(path / "scenario.json", scenario + "\n")

@@ -112,7 +112,7 @@ def _requests(result: Result) -> Iterator[Event]:
     tokens = ("number", "prompt_tokens", "output_tokens", "cached_tokens", "preemptions")
     seats: dict[int, _Seats] = {}
     # In the order in which they were seated, so that the first free seat is the right one.
-    order = sorted(range(lives.count), key=lambda row: int(lives["scheduled"][row]))
+    order = lives["scheduled"].argsort(kind="stable").tolist()
     columns = {name: lives[name].tolist() for name in (*names, *tokens)}
     for row in order:
         life = {name: column[row] for name, column in columns.items()}

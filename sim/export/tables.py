@@ -1,15 +1,15 @@
-"""Requests and steps as columns, written as CSV or Parquet. Times are seconds from the start of the simulation."""
+"""Requests and steps as tables, written as CSV or Parquet. Times are seconds from the start of the simulation."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sim.arrivals import label
 from sim.errors import ScenarioError
-from sim.goodput import misses
+from sim.goodput import good_requests
 from sim.log import KIND_NAMES, STATUS_NAMES
 from sim.table import NONE
 from sim.ticks import TICKS_PER_S
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from sim.table import Column
 
 Cells = Sequence[int | float | str | bool | None]
+Block = Mapping[str, Cells]
+"""Some rows, as columns."""
 
+ROWS_AT_ONCE = 1 << 16
 _MOMENTS = ("arrival", "queued", "scheduled", "first_token", "last_token", "ended")
 _NUMBERS = (
     "attempts",
@@ -35,20 +38,26 @@ _NUMBERS = (
     "recomputed_tokens",
     "wasted_tokens",
 )
+_TEXTS = ("class", "label", "tenant", "status", "kind")
 
 
-def request_columns(result: Result) -> dict[str, Cells]:
-    """One entry a request, in order of arrival. A time that never came is None."""
+def request_blocks(result: Result, rows: int = ROWS_AT_ONCE) -> Iterator[Block]:
+    """One row a request, in order of arrival; a time that never came is None. `rows` of them at a time."""
+    good = good_requests(result.columns)
+    longest = result.columns.longest_gaps
+    # At least one block, so that a table without rows still has its columns.
+    for start in range(0, max(1, result.columns.count), rows):
+        yield _requests(result, slice(start, start + rows), good, longest)
+
+
+def _requests(result: Result, rows: slice, good: NDArray[np.bool_], longest: Column) -> Block:
     import numpy as np
 
-    lives, count = result.columns, result.columns.count
+    names = ("id", "class_index", "number", "status", "replica", "transport", *_NUMBERS, *_MOMENTS)
+    lives = {name: result.columns[name][rows] for name in names}
     classes = result.scenario.classes
     index = lives["class_index"].tolist()
-    completed = lives.completed
-    good = completed.copy()
-    for number in range(len(classes)):
-        for missed in misses(lives, number).values():
-            good &= ~missed
+    completed = result.columns.completed[rows]
     data: dict[str, Cells] = {
         "id": lives["id"].tolist(),
         "class": [classes[item].name for item in index],
@@ -69,38 +78,38 @@ def request_columns(result: Result) -> dict[str, Cells]:
     data["prefill_s"] = span("scheduled", "first_token", less=lives["transport"])
     data["decode_s"] = span("first_token", "last_token", completed)
     data["e2e_s"] = span("arrival", "last_token", completed)
-    tpot = np.full(count, np.nan)
-    several, spans, after_first = lives.decoded(np.arange(count))
-    tpot[several] = spans / after_first / TICKS_PER_S
-    data["tpot_s"] = [None if value != value else value for value in tpot.tolist()]
-    data["max_gap_s"] = _seconds(lives.longest_gaps, lives.longest_gaps != NONE)
-    data["good"] = good.tolist()
+    several = completed & (lives["output_tokens"] > 1)
+    per_token = (lives["last_token"] - lives["first_token"]) / np.maximum(lives["output_tokens"] - 1, 1) / TICKS_PER_S
+    data["tpot_s"] = [
+        value if there else None for value, there in zip(per_token.tolist(), several.tolist(), strict=True)
+    ]
+    data["max_gap_s"] = _seconds(longest[rows], longest[rows] != NONE)
+    data["good"] = good[rows].tolist()
     return data
 
 
-def step_columns(result: Result) -> dict[str, Cells]:
-    """One entry a run of steps: `steps` of them, each `growth_s` longer than the one before.
+def step_blocks(result: Result, rows: int = ROWS_AT_ONCE) -> Iterator[Block]:
+    """One row a run of steps: `steps` of them, each `growth_s` longer than the one before.
 
     A run with prefill has one step; consecutive decode steps with the same requests are one run. The step
     with number k, from 0, takes `first_step_s + k * growth_s`.
     """
-    data: dict[str, list[int | float | str | bool | None]] = {}
-
-    def add(name: str, cells: Cells) -> None:
-        data.setdefault(name, []).extend(cells)
-
     for replica, runs in enumerate(result.log.runs):
         series = result.series[replica]
-        add("replica", [replica] * len(runs))
-        add("start_s", _seconds(series.start_ticks))
-        add("end_s", _seconds(series.end_ticks))
-        add("steps", runs["steps"].tolist())
-        add("first_step_s", _seconds(runs["first"]))
-        add("growth_s", _seconds(runs["growth"]))
-        add("kind", [KIND_NAMES[kind] for kind in runs["kind"].tolist()])
-        for name in ("prefill_tokens", "decode_seqs", "context_tokens", "running", "waiting", "kv_blocks"):
-            add(name, runs[name].tolist())
-    return dict(data)
+        for start in range(0, max(1, len(runs)), rows):
+            some = slice(start, start + rows)
+            kinds = [KIND_NAMES[kind] for kind in runs["kind"][some].tolist()]
+            data: dict[str, Cells] = {
+                "replica": [replica] * len(kinds),
+                "start_s": _seconds(series.start_ticks[some]),
+                "end_s": _seconds(series.end_ticks[some]),
+                "steps": runs["steps"][some].tolist(),
+                "first_step_s": _seconds(runs["first"][some]),
+                "growth_s": _seconds(runs["growth"][some]),
+                "kind": kinds,
+            }
+            numbers = ("prefill_tokens", "decode_seqs", "context_tokens", "running", "waiting", "kv_blocks")
+            yield data | {name: runs[name][some].tolist() for name in numbers}
 
 
 def _seconds(ticks: Column, there: NDArray[np.bool_] | None = None) -> Cells:
@@ -111,24 +120,43 @@ def _seconds(ticks: Column, there: NDArray[np.bool_] | None = None) -> Cells:
     return [value if known else None for value, known in zip(seconds, there.tolist(), strict=True)]
 
 
-def write_table(columns: Mapping[str, Cells], path: Path) -> None:
-    """Write columns to a `.csv` or `.parquet` file.
+def write_table(blocks: Iterator[Block], path: Path) -> None:
+    """Write blocks of rows to a `.csv` or `.parquet` file.
 
     Raises ScenarioError for another ending, or when Parquet's library is missing.
     """
     if path.suffix == ".csv":
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
+            for number, block in enumerate(blocks):
+                if not number:
+                    writer.writerow(block)
+                writer.writerows(zip(*block.values(), strict=True))
     elif path.suffix == ".parquet":
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise ScenarioError(
-                f"{path}: Parquet needs pyarrow; install it with `pip install 'tutor[parquet]'`, or write .csv"
-            ) from None
-        parquet.write_table(pyarrow.table(dict(columns)), path)
+        _write_parquet(blocks, path)
     else:
         raise ScenarioError(f"{path}: a table is written as .csv or .parquet; change the ending")
+
+
+def _write_parquet(blocks: Iterator[Block], path: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ScenarioError(
+            f"{path}: Parquet needs pyarrow; install it with `pip install 'tutor[parquet]'`, or write .csv"
+        ) from None
+
+    def kind(name: str) -> Any:
+        if name in _TEXTS:
+            return pyarrow.string()
+        if name == "good":
+            return pyarrow.bool_()
+        return pyarrow.float64() if name.endswith("_s") else pyarrow.int64()
+
+    first = next(blocks)
+    schema = pyarrow.schema([(name, kind(name)) for name in first])
+    with parquet.ParquetWriter(path, schema) as writer:
+        writer.write_table(pyarrow.table(dict(first), schema=schema))
+        for block in blocks:
+            writer.write_table(pyarrow.table(dict(block), schema=schema))
