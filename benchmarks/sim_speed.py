@@ -1,7 +1,7 @@
 """How fast the simulator is, side by side with two peers from the package index, in one run.
 
     python -m benchmarks.sim_speed [--only ours,dynamo,...] [--repeats N] [--limit-s S] [--quick] [--million]
-                                   [--json FILE] [--markdown FILE]
+                                   [--json FILE] [--update docs/experiments.md]
 
 The peers are NVIDIA Dynamo's offline replay (compiled Rust) and sched-sim (Python); they are installed into an
 environment of their own on first use. Everyone gets the same traces and, as near as it can express them, the
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.pages import replace_part
 from benchmarks.sim_peers import cost
 from benchmarks.sim_peers.environment import PEERS, cache_folder, peers_python
 from benchmarks.sim_peers.traces import (
@@ -331,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="only traces of 1,000 requests")
     parser.add_argument("--million", action="store_true", help="also the trace of a million requests")
     parser.add_argument("--json", type=Path, help="write all figures here")
-    parser.add_argument("--markdown", type=Path, help="write the page here, not only to the terminal")
+    parser.add_argument("--update", type=Path, metavar="PAGE", help="replace the part `speed` of this page")
     chosen = parser.parse_args(arguments)
     engines = [name for name in ENGINES if name in chosen.only.split(",")]
     if not engines:
@@ -355,8 +356,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     page = markdown(report, results, stretched, engines)
     print(page)
-    if chosen.markdown:
-        chosen.markdown.write_text(page, encoding="utf-8")
+    if chosen.update:
+        replace_part(chosen.update, "speed", page)
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
