@@ -10,26 +10,37 @@ large store is made once (a few minutes) in a folder that is removed at the end.
 orders; it prints the mean chance to remember an item at the end, and how many are left over (means of 5 runs).
 
     python -m benchmarks.drills order
+
+`days` replays the real reviews of `tests/drills/data` with local days, once counting only the first review of a day and
+once all of them, and prints the mean log loss of the forecasts.
+
+    python -m benchmarks.drills days
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
+import math
 import random
 import shutil
 import statistics
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tutor.drills import Deck, DrillItem, DrillPlan, Drills, Memory, MemoryModel, Outcome, Rating
 from tutor.drills import events as ev
+from tutor.drills.day import local_day
 from tutor.drills.log import DrillLog
 from tutor.store import Store, open_store
 
 START = datetime(2024, 1, 1, 9, 0, tzinfo=UTC)
+REAL_REVIEWS = Path(__file__).parents[1] / "tests" / "drills" / "data" / "fsrs_reviews.csv.gz"
 DAYS = 700
 NOW = START + timedelta(days=DAYS)
 
@@ -219,7 +230,32 @@ def orders() -> None:
             print(f"{per_day} a day for {days} days: {'; '.join(said)}")
 
 
+def day_loss(first_only: bool) -> tuple[float, int]:
+    """Mean log loss of the forecasts for the first review of each local day, and how many there are."""
+    by_card: dict[str, list[tuple[datetime, int]]] = defaultdict(list)
+    with gzip.open(REAL_REVIEWS, "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            by_card[row["card_id"]].append((datetime.fromisoformat(row["review_time"]), int(row["review_rating"])))
+    model, loss, scored = MemoryModel(), 0.0, 0
+    for reviews in by_card.values():
+        memory, last = None, 0
+        for at, rating in sorted(reviews):
+            day = local_day(at, 4).toordinal()
+            elapsed = day - last if memory is not None else 0
+            if memory is not None and elapsed > 0:
+                chance = model.retrievability(memory.stability, elapsed)
+                loss -= math.log(chance if rating > 1 else 1 - chance)
+                scored += 1
+            if memory is None or elapsed > 0 or not first_only:
+                memory, last = model.after(memory, Rating(rating), elapsed), day
+    return loss / scored, scored
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["days"]:
+        for words, first_only in (("first of a day", True), ("all", False)):
+            print("{}: log loss {:.3f} over {:,} forecasts".format(words, *day_loss(first_only)))
+        sys.exit()
     if sys.argv[1:] == ["order"]:
         orders()
         sys.exit()

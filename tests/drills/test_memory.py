@@ -174,3 +174,12 @@ def test_an_interview_caps_the_interval_so_that_the_item_comes_before_it() -> No
     # On the eve and afterwards it caps nothing.
     assert plan.interval_days(model, memory, "x", 3, date(2026, 3, 19)) == 80
     assert plan.interval_days(model, memory, "x", 3, date(2026, 4, 1)) == 80
+
+
+def test_before_an_interview_items_are_spread_over_the_last_week() -> None:
+    plan = DrillPlan(interview_day=date(2026, 5, 1))
+    model, memory, today = MemoryModel(), Memory(300, 5), date(2026, 3, 22)
+    days = [plan.interval_days(model, memory, f"item {number}", 4, today) for number in range(200)]
+    # 40 days off; the last day on which it can come is the eve.
+    assert set(days) == set(range(32, 40))
+    assert all(15 <= days.count(each) <= 40 for each in set(days))

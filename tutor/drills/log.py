@@ -264,7 +264,7 @@ class DrillLog:
     def _append(self, stream: str, payload: ev.Payload, now: datetime) -> Event:
         with self.store.writing():
             at = self._after_last(stream, now)
-            return self.store.append(stream, payload.kind, payload.model_dump(mode="json", exclude_defaults=True), at)
+            return self.store.append(stream, payload.kind, payload.model_dump(mode="json"), at)
 
     def _after_last(self, stream: str, now: datetime) -> datetime:
         last = max((event.at for event in self.store.events(stream)), default=None)

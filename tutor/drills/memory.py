@@ -116,6 +116,18 @@ def fuzzed(interval_days: int, item_id: str, count: int) -> int:
     item and count, so that ratings keep their order.
     """
     low, high = fuzz_bounds(interval_days)
-    digest = hashlib.sha256(f"fuzz:{item_id}:{count}".encode()).digest()
-    share = int.from_bytes(digest[:8], "big") / 2**64
-    return low + int(share * (high - low + 1))
+    return low + int(_share("fuzz", item_id, count) * (high - low + 1))
+
+
+def spread_days(left: int, item_id: str, count: int) -> int:
+    """How many days before the last of `left` an item that has to come by then is asked: 0 to a week or a quarter.
+
+    Without it everything would be due on the eve of an interview.
+    """
+    return int(_share("spread", item_id, count) * (min(7, left // 4) + 1))
+
+
+def _share(what: str, item_id: str, count: int) -> float:
+    """A number from 0 up to 1, always the same for the same item and count."""
+    digest = hashlib.sha256(f"{what}:{item_id}:{count}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64

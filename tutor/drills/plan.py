@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tutor.drills.day import MAX_ROLLOVER_H
-from tutor.drills.memory import MAX_INTERVAL_DAYS, Memory, MemoryModel, fuzzed
+from tutor.drills.memory import MAX_INTERVAL_DAYS, Memory, MemoryModel, fuzzed, spread_days
 
 DEFAULT_PLAN: Final = "all"
 
@@ -71,7 +71,7 @@ class DrillPlan(BaseModel):
         if self.interview_day is not None:
             left = (self.interview_day - last_day).days - 1
             if left >= 1:
-                days = min(days, left)
+                days = min(days, left - (spread_days(left, item_id, count) if self.fuzz else 0))
         return days
 
 
