@@ -41,7 +41,7 @@ def render_text(result: Result, width: int = 80) -> str:
         if group.slo and len(result.classes) > 1:
             lines += _wrapped("  goodput", _goodput(result, group), width)
     for tenant, group in result.tenants.items():
-        lines += ["", *_wrapped(f"tenant {tenant}", _goodput(result, group), width)]
+        lines += ["", *_wrapped(f"tenant {_short(tenant, 40)}", _goodput(result, group), width)]
     lines += ["", *textwrap.wrap(_DEFINITIONS, width)]
     if any(group.slo for group in result.classes.values()):
         lines += textwrap.wrap(_GOODPUT, width)
@@ -117,7 +117,13 @@ def _rate(value: float | None) -> str:
 
 def _ms(seconds: float) -> str:
     milliseconds = seconds * 1000
-    return f"{milliseconds:,.2f}" if milliseconds < 1e6 else f"{milliseconds:,.0f}"
+    if milliseconds < 1e6:
+        return f"{milliseconds:,.2f}"
+    return f"{milliseconds:,.0f}" if milliseconds < 1e8 else f"{milliseconds:.3e}"
+
+
+def _short(name: str, length: int) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def _thin(group: ClassMetrics) -> bool:
@@ -125,8 +131,7 @@ def _thin(group: ClassMetrics) -> bool:
 
 
 def _class_table(name: str, group: ClassMetrics) -> list[str]:
-    short = name if len(name) <= 10 else name[:9] + "…"
-    lines = [f"{short + ' (ms)':<15}{'n':>9}{'mean':>11}{'p50':>11}{'p95':>11}{'p99':>11} {'max':>11}"]
+    lines = [f"{_short(name, 10) + ' (ms)':<15}{'n':>9}{'mean':>11}{'p50':>11}{'p95':>11}{'p99':>11} {'max':>11}"]
     for metric in METRICS:
         summary = group.summary(metric)
         title = f"  {in_words(metric)}"

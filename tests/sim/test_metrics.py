@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import ScenarioError, builtin_scenario, simulate
+from sim import ScenarioError, builtin_scenario, parse_scenario, simulate
 from sim.metrics import percentile, summarise
 from sim.report import render_text as render_report
 from sim.timeline import Segment, TimelineRow, render_text, timeline
@@ -116,3 +116,50 @@ def test_the_report_says_which_limits_held() -> None:
     text = render_report(simulate(builtin_scenario("trial_larger_prompt_batch")))
     assert "limit TTFT 700.00" in text
     assert "missed" in text
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 1.0, 1e4])
+def test_the_report_fits_80_columns_whatever_the_numbers(seconds: float) -> None:
+    """Steps of a microsecond to hours, the longest names, limits of every kind, two tenants."""
+    kind = {"prompt_tokens": 50, "output_tokens": 30, "arrivals": {"kind": "poisson", "rate_per_s": 3, "count": 40}}
+    limits = {f"{name}_s": seconds for name in ("ttft", "itl", "tpot", "e2e")}
+    scenario = parse_scenario(
+        {
+            "name": "n" * 80,
+            "classes": [
+                {**kind, "name": "a" * 40, "tenant": "t" * 40, "slo": limits, "patience_s": 5 * seconds},
+                {**kind, "name": "b", "tenant": "u", "slo": limits},
+            ],
+            "server": {"policy": "vllm", "max_seqs": 16, "kv_blocks": 40},
+            "step_cost": {"kind": "linear", "base_s": seconds},
+        },
+        "a test",
+    )
+    result = simulate(scenario)
+    lines = render_report(result).splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert f"{result.counts.completed:,} completed" in "".join(lines)
+    assert sum(line.startswith("tenant") for line in lines) == 2
+
+
+def test_goodput_counts_are_named_and_near_misses_are_helped() -> None:
+    result = simulate(builtin_scenario("trial_larger_prompt_batch"))
+    chat = result.classes["chat"].goodput
+    assert result.metric("chat.attainment") == chat.attainment
+    assert result.metric("chat.goodput") == result.metric("chat.goodput_requests_per_s")
+    assert result.metric("chat.completed") == 42
+    assert result.metric("chat.ttft_s.p90") == result.classes["chat"].ttft.p90_s  # type: ignore[union-attr]
+    assert result.metric("all.itl_s.p999") is not None
+    assert result.metric("all.ttft_s.p999") is None
+    for wrong, near in (
+        ("chat.goodputs", "chat.goodput"),
+        ("preemption", "preemptions"),
+        ("chat.attainmnt", "chat.att"),
+    ):
+        with pytest.raises(ScenarioError, match=f"did you mean '{near}"):
+            result.metric(wrong)
+
+
+def test_most_waiting_counts_between_the_starts_of_steps_too() -> None:
+    """Of the exercise's two requests one waits 100 ms while the other's prompt is read: one, not none."""
+    assert simulate(builtin_scenario("exercise")).metric("peak_waiting") == 1
