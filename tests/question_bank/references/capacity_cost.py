@@ -1,0 +1,84 @@
+"""Lesson 4's results again, in plain Python from the drawn numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from question_bank.deep import Reference, collector
+
+REFERENCES: dict[str, Reference] = {}
+reference = collector(REFERENCES, "serving/capacity-cost")
+P = Mapping[str, float]
+R = dict[str, float]
+
+
+def mm1_number(load: float) -> float:
+    """Mean number inside an M/M/1 queue, summed over its states."""
+    chance, total = 1 - load, 0.0
+    for number in range(20_000):
+        total += number * chance
+        chance *= load
+    return total
+
+
+# ---- Little's law and utilisation
+
+
+@reference("seats-for-a-rate")
+def _(p: P) -> R:
+    at = p["prefill_ms"]
+    for _ in range(int(p["tokens"]) - 1):
+        at += p["gap_ms"]
+    # An hour of arrivals, each staying that long: request-milliseconds over the hour.
+    inside = p["rate"] * 3600 * at / 3_600_000
+    replicas = 0
+    while replicas * p["seats"] < inside - 1e-9:
+        replicas += 1
+    return {"stay": at / 1000, "inside": inside, "replicas": replicas}
+
+
+@reference("flat-rate-growing-wait")
+def _(p: P) -> R:
+    gap = {name: p[name] / p["rate"] for name in ("few", "many")}  # every user gets one token in that time
+    stay = {name: sum(gap[name] for _ in range(int(p["tokens"]))) for name in gap}
+    return {"stay": stay["many"], "seen": 1 / gap["many"], "factor": stay["many"] / stay["few"]}
+
+
+@reference("time-outside-engine")
+def _(p: P) -> R:
+    steps_per_s = p["rate"] / p["batch"]
+    step_ms = 1000 / steps_per_s
+    return {
+        "engine_ms": step_ms,
+        "outside_ms": p["client_ms"] - step_ms,
+        "implied_inside": p["batch"] * p["client_ms"] / step_ms,
+    }
+
+
+@reference("wait-near-full")
+def _(p: P) -> R:
+    rates = (p["rate"], p["rate"] + p["rate"] * p["growth"] / 100)
+    stays = [mm1_number(rate / (1000 / p["service_ms"])) / rate * 1000 for rate in rates]
+    return {"busy": 100 * p["rate"] / (1000 / p["service_ms"]), "stay_ms": stays[0], "stay_after_ms": stays[1]}
+
+
+@reference("twice-the-users")
+def _(p: P) -> R:
+    round_ms = p["prefill_ms"]
+    for _ in range(int(p["tokens"])):
+        round_ms += p["step_ms"]
+    users = int(p["users"])
+    # The newest user stands behind all others: batches until it has been in one.
+    ahead, rounds = users, 0
+    while ahead > 0:
+        ahead -= int(p["seats"])
+        rounds += 1
+    return {"stay": rounds * round_ms / 1000, "rate": p["seats"] / (round_ms / 1000)}
+
+
+@reference("from-seventy-to-ninety")
+def _(p: P) -> R:
+    inside = {name: mm1_number(p[name] / 100) for name in ("low", "high")}
+    stay = {name: inside[name] * p["service_ms"] / (p[name] / 100) for name in inside}
+    queue = {name: stay[name] - p["service_ms"] for name in stay}
+    return {"stay_ms": stay["high"], "factor": queue["high"] / queue["low"]}
