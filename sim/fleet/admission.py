@@ -70,7 +70,10 @@ class Gate:
     def _too_long(self, life: Life, seq: Sequence) -> None:
         driver = self._driver
         node = driver.node_of(life)
-        if node is not None and life.seq is seq and seq.scheduled is None:
+        if node is None or life.seq is not seq:
+            return
+        node.replica.look(seq)
+        if seq.scheduled is None:
             driver.abort(node, seq)
             driver.refuse(life)
             driver.round_off()

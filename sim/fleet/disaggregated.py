@@ -91,6 +91,7 @@ class Split:
             if self._driver.has_hope(self._decoders):
                 self._waiting.append((life, seq))
             else:
+                self._driver.see(life)
                 self._driver.fail(life)
             return
         link = min(range(len(self._links)), key=self._links.__getitem__)

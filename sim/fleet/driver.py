@@ -249,6 +249,7 @@ class Driver:
         if seq.queued is None:
             seq.queued = now
         life.seq = life.served = seq
+        life.seen = NOTHING
         life.replica = node.index
         life.inside += 1
         # Tokens that it brings along were counted where they were generated.

@@ -165,9 +165,13 @@ def test_a_token_bucket_lets_bursts_through_up_to_its_size() -> None:
     assert refused(result) == [3, 4, 6, 9]
 
 
-def test_elapsed_waits_are_thrown_out_of_the_queue() -> None:
+ONE_SEAT_ENGINE = {"policy": "vllm", "max_seqs": 1, "kv_blocks": 100}
+
+
+@pytest.mark.parametrize("server", [None, ONE_SEAT_ENGINE])
+def test_elapsed_waits_are_thrown_out_of_the_queue(server: dict[str, Any] | None) -> None:
     """One at a time for 100 ms each: with a deadline of 150 ms the third has waited too long when its turn comes."""
-    result = served({"admission": {"deadline_s": 0.15, "shed": "elapsed"}}, [0, 0, 0, 0])
+    result = served({"admission": {"deadline_s": 0.15, "shed": "elapsed"}}, [0, 0, 0, 0], server=server)
     assert [(record.status, record.ended_s) for record in result.requests] == [
         ("completed", 0.1),
         ("completed", 0.2),
