@@ -104,22 +104,13 @@ class RooflineModel:
 
     def ticks(self, work: StepWork) -> int:
         _, prefill_tokens, decode_seqs, context_tokens, prefill_pairs = work
-        # Beside its context, a decoding sequence's token attends to itself.
-        pairs = prefill_pairs + context_tokens + decode_seqs
-        attention = max(self._pair * pairs, self._context * context_tokens)
+        attention = max(self._pair * (prefill_pairs + context_tokens), self._context * context_tokens)
         # How many prompts end in this step is not known here: at most one is assumed to be sampled from.
         return self._matrices(prefill_tokens + decode_seqs, decode_seqs + bool(prefill_tokens)) + attention
 
     def decode_run(self, seqs: int, context: int) -> tuple[int, int, int]:
         first = self.ticks(StepWork("decode", 0, seqs, context))
-        if self._context <= self._pair:
-            return first, self._pair * seqs, FOREVER
-        # While the context is short next to the number of sequences, attention can still be arithmetic.
-        gap = self._pair * (context + seqs) - self._context * context
-        if gap <= 0:
-            return first, self._context * seqs, FOREVER
-        closing = (self._context - self._pair) * seqs
-        return first, self._pair * seqs, gap // closing + 1 if closing else FOREVER
+        return first, max(self._pair, self._context) * seqs, FOREVER
 
     def _matrix_ticks(self, tokens: int, sampled: int) -> int:
         shape = self._shape

@@ -21,7 +21,8 @@ class StepWork(NamedTuple):
     prefill_tokens: int
     decode_seqs: int
     context_tokens: int
-    """Tokens computed in earlier steps that this step's sequences read."""
+    """Tokens this step's sequences attend to: all of a decoding one, its newest included, and of a prompt those
+    computed in earlier steps."""
     prefill_pairs: int = 0
     """Pairs of a prompt token computed now and a token it attends to; see `attention_pairs`."""
 

@@ -85,13 +85,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_command(options: argparse.Namespace) -> int:
     """Fit, print the result and return the exit code 0. Raises ScenarioError for input that cannot be used."""
     from sim.fit.runs import read_rows
+    from sim.fit.steps import CLOCKS
 
     try:
         floors = _floors(options)
         first = next(read_rows(options.file), None)
         if first is None:
             raise ScenarioError(f"{options.file}: holds no rows; give a CSV with a header, or JSONL")
-        if "seconds" in first[1]:
+        if any(name in first[1] for name in CLOCKS):
             text, data = _fit_steps(options, floors)
         else:
             text, data = _fit_run(options, floors)

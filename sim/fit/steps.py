@@ -17,6 +17,9 @@ from sim.fit.least_squares import Array, nonnegative, robust
 from sim.fit.runs import number_of, read_rows
 from sim.ticks import to_seconds
 
+CLOCKS = ("seconds", "first_step_s")
+"""Columns that tell how long a step took. A row of our own tables is a run of steps, of which the first is taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepFit:
@@ -85,8 +88,9 @@ def fit_steps(
 def load_steps(path: Path) -> tuple[list[StepWork], list[float]]:
     """Measured steps and their seconds, from CSV or JSONL.
 
-    Columns: seconds, prefill_tokens, decode_seqs, context_tokens, and optionally prefill_pairs; without it each
-    step's prompt tokens count as one prompt from its start. Raises ScenarioError, naming file and line.
+    Columns: seconds (or first_step_s, as this simulator's own table of steps has it), prefill_tokens,
+    decode_seqs, context_tokens, and optionally prefill_pairs; without it each step's prompt tokens count as one
+    prompt from its start. Raises ScenarioError, naming file and line.
     """
     steps: list[StepWork] = []
     seconds: list[float] = []
@@ -94,9 +98,10 @@ def load_steps(path: Path) -> tuple[list[StepWork], list[float]]:
         prefill, seqs, context = (
             int(number_of(path, line, row, name)) for name in ("prefill_tokens", "decode_seqs", "context_tokens")
         )
-        took = number_of(path, line, row, "seconds")
+        clock = next((name for name in CLOCKS if name in row), CLOCKS[0])
+        took = number_of(path, line, row, clock)
         if not took:
-            raise ScenarioError(f"{path}, line {line}: seconds must be above zero; remove the row")
+            raise ScenarioError(f"{path}, line {line}: {clock} must be above zero; remove the row")
         if not prefill and not seqs:
             raise ScenarioError(f"{path}, line {line}: a step without prompt tokens and sequences; remove the row")
         given = row.get("prefill_pairs") not in (None, "")

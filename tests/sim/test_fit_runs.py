@@ -118,6 +118,36 @@ def test_a_run_simulated_with_its_preset_has_the_stated_error(name: str) -> None
     assert found.error.max_percent == pytest.approx(max(sizes), rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("kv_blocks", "watermark", "ttft_mean_s", "makespan_s", "preemptions"),
+    [
+        (2587, 0.0, 65.4, 184.9, 186),
+        (1500, 0.0, 114.1, 278.6, 217),
+        (8000, 0.0, 17.3, 100.9, 138),
+        (35_000, 0.0, 2.88, 76.7, 0),
+        (2587, 0.02, 64.3, 181.5, 86),
+        (2587, 0.10, 66.7, 184.1, 32),
+    ],
+)
+def test_what_another_cache_would_do_agrees_with_an_independent_simulation(
+    kv_blocks: int, watermark: float, ttft_mean_s: float, makespan_s: float, preemptions: int
+) -> None:
+    # The expected figures are from a program of other authors with the same rules and these coefficients.
+    cost = LinearCost(
+        kind="linear",
+        base_s=0.021834610595,
+        per_prefill_token_s=8.28929414e-05,
+        per_decode_seq_s=1.73735197e-05,
+        per_context_token_s=7.48690038e-08,
+    )
+    run = measured(RTX_4090)
+    config = ENGINES[RTX_4090].model_copy(update={"usable_kv_blocks": kv_blocks, "watermark": watermark})
+    result = replay(run, config, cost.build())
+    assert float((result.first_token_s - run.arrival_s).mean()) == pytest.approx(ttft_mean_s, rel=2e-3)
+    assert float(result.last_token_s.max()) == pytest.approx(makespan_s, rel=2e-3)
+    assert result.preemptions == pytest.approx(preemptions, abs=3)
+
+
 def planted_run(cost: LinearCost, config: EngineConfig, requests: int = 120) -> MeasuredRun:
     """A run as this simulator itself would measure it."""
     rng = np.random.default_rng(3)

@@ -23,9 +23,12 @@ from sim.cost import (
 )
 from sim.cost.presets import point_errors
 from sim.errors import ScenarioError
+from sim.export.tables import step_blocks, write_table
 from sim.fit.floors import floors_of
 from sim.fit.forms import TERMS, FormName
 from sim.fit.steps import fit_steps, load_steps
+from sim.loading import load_scenario, parse_scenario
+from sim.result import simulate
 from sim.ticks import to_seconds
 
 
@@ -183,3 +186,87 @@ def test_a_bad_file_of_steps_is_refused_with_its_line(tmp_path: Path, text: str,
     with pytest.raises(ScenarioError, match="steps") as refused:
         load_steps(path)
     assert told in str(refused.value)
+
+
+def test_a_simulation_s_own_table_of_steps_gives_its_cost_back(tmp_path: Path) -> None:
+    planted = PLANTED["linear"]
+    scenario = parse_scenario(
+        {
+            "name": "planted",
+            "classes": [
+                {
+                    "name": "chat",
+                    "prompt_tokens": {"dist": "uniform", "low_tokens": 50, "high_tokens": 900},
+                    "output_tokens": {"dist": "uniform", "low_tokens": 5, "high_tokens": 200},
+                    "arrivals": {"kind": "poisson", "rate_per_s": 6, "count": 150},
+                }
+            ],
+            "server": {"policy": "vllm", "max_seqs": 32},
+            "step_cost": planted.model_dump(),
+        },
+        "test",
+    )
+    path = tmp_path / "steps.csv"
+    write_table(step_blocks(simulate(scenario)), path)
+    fit = fit_steps(*load_steps(path), "linear")
+    assert fit.error.max_percent < 0.01
+    for name in TERMS["linear"]:
+        assert getattr(fit.cost, name) == pytest.approx(getattr(planted, name), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"),
+    [
+        ("{kind: preset, name: h100-llama-3.1-8}", "did you mean 'h100-llama-3.1-8b'?"),
+        ("{kind: roofline, model: llama-3.1-8b, gpu: h100}", "did you mean 'h100-sxm'?"),
+        (
+            "{kind: roof, model: llama-3.1-8b, gpu: h100}",
+            "kind must be one of fixed, linear, mixed_max, roofline, preset",
+        ),
+        ("{kind: mixed_max}", "makes every step take no time at all"),
+    ],
+)
+def test_a_scenario_with_a_bad_cost_is_refused_in_one_sentence(tmp_path: Path, cost: str, told: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(
+        "name: bad\nclasses:\n  - {name: a, prompt_tokens: 5, output_tokens: 5, "
+        f"arrivals: {{kind: times, times_s: [0]}}}}\nserver: {{policy: vllm}}\nstep_cost: {cost}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario(path)
+    assert told in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        {"kind": "preset", "name": "h100-llama-3.1-8b", "overhead_s": 0.001},
+        {"kind": "roofline", "model": "qwen3-30b-a3b", "gpu": "h100-sxm", "tensor_parallel": 2},
+        PLANTED["mixed_max"].model_dump(),
+    ],
+)
+def test_every_kind_of_cost_runs_in_a_scenario(cost: dict[str, object]) -> None:
+    data = {
+        "name": "one",
+        "classes": [
+            {
+                "name": "a",
+                "prompt_tokens": 300,
+                "output_tokens": 4,
+                "arrivals": {"kind": "times", "times_s": [0.0]},
+            }
+        ],
+        "server": {"policy": "vllm"},
+        "step_cost": cost,
+    }
+    scenario = parse_scenario(data, "test")
+    model = cost_model(scenario.step_cost)
+    # One prefill, then three decodes that read 301, 302 and 303 tokens.
+    prefill = model.ticks(StepWork("prefill", 300, 0, 0, attention_pairs(300, 0)))
+    decodes = sum(model.ticks(StepWork("decode", 0, 1, n)) for n in (301, 302, 303))
+    lives = simulate(scenario).log.lives
+    assert lives["first_token"].tolist() == [prefill]
+    assert lives["last_token"].tolist() == [prefill + decodes]
