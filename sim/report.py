@@ -95,6 +95,8 @@ def _goodput(result: Result, group: ClassMetrics) -> str:
 def _work(result: Result) -> str:
     work = result.work
     parts = [f"{work.prompt_tokens:,} prompt and {work.output_tokens:,} output tokens computed"]
+    if work.useful_share is not None and work.useful_share < 1:
+        parts.append(f"{100 * work.useful_share:.1f} % of them useful")
     if work.wasted_prompt_tokens or work.wasted_output_tokens:
         parts.append(
             f"wasted {work.wasted_prompt_tokens:,} prompt tokens of requests that ended early and "

@@ -59,21 +59,24 @@ class Work(NamedTuple):
     """
 
     prompt_tokens: int
+    """Worked through in prefill, each time it was done."""
     output_tokens: int
+    """Generated."""
     wasted_prompt_tokens: int
     wasted_output_tokens: int
     unfinished_output_tokens: int = 0
     recomputed_tokens: int = 0
-    """Worked through again after a preemption or a lost replica."""
+    """The part of `prompt_tokens` that was done again after a preemption or a lost replica."""
     cached_tokens: int = 0
-    """Prompt tokens that a prefix cache saved."""
+    """Prompt tokens that a prefix cache saved; computed by nobody."""
+    useful_tokens: int = 0
+    """Prompt tokens, once each, and received output tokens of requests that are complete or under way."""
 
     @property
     def useful_share(self) -> float | None:
-        """Output tokens of answers that are complete or under way, among all generated; None without any."""
-        if not self.output_tokens:
-            return None
-        return 1 - (self.wasted_output_tokens + self.unfinished_output_tokens) / self.output_tokens
+        """Useful among all computed tokens, 0 to 1; None when nothing was computed."""
+        computed = self.prompt_tokens + self.output_tokens
+        return self.useful_tokens / computed if computed else None
 
 
 class Result:
@@ -238,7 +241,8 @@ class Result:
         def total(name: str, where: Column | None = None) -> int:
             return exact_sum(columns[name] if where is None else columns[name][where])
 
-        left = np.flatnonzero(np.isin(columns["status"], [CANCELLED, FAILED]))
+        gone = np.isin(columns["status"], [CANCELLED, FAILED])
+        left, kept = np.flatnonzero(gone), np.flatnonzero(~gone)
         wasted = total("wasted_tokens")
         return Work(
             prompt_tokens=total("computed_tokens"),
@@ -248,6 +252,9 @@ class Result:
             unfinished_output_tokens=total("output_tokens", left),
             recomputed_tokens=total("recomputed_tokens"),
             cached_tokens=total("cached_tokens"),
+            useful_tokens=total("computed_tokens", kept)
+            - total("recomputed_tokens", kept)
+            + total("output_tokens", kept),
         )
 
     @cached_property

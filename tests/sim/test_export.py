@@ -356,6 +356,14 @@ def test_every_token_of_a_fleet_is_where_its_log_says(fleet: dict[str, object], 
     tokens = sum(record.output_tokens for record in result.requests)
     assert tokens_per_bin(result.columns).sum() == tokens
     assert sum(result.counts) - result.counts.submitted - result.counts.admitted == result.counts.submitted
+    # What the steps computed is what became of it.
+    prefill = sum(step.prefill_tokens for step in result.steps)
+    work = result.work
+    if horizon_s is None:
+        assert prefill == work.prompt_tokens
+    if result.counts.cancelled + result.counts.failed == 0:
+        parts = work.useful_tokens + work.recomputed_tokens + work.wasted_output_tokens
+        assert parts == work.prompt_tokens + work.output_tokens
     # Every engine's metrics together count every token that was generated.
     generated = samples_of(prometheus_text(result))["vllm:generation_tokens_total"]
     assert sum(generated.values()) == result.work.output_tokens

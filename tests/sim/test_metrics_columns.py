@@ -315,8 +315,9 @@ def test_work_tells_what_was_wasted_recomputed_and_saved() -> None:
         "unfinished_output_tokens": 1,
         "recomputed_tokens": 5,
         "cached_tokens": 2,
+        "useful_tokens": 10,
     }
-    assert work.useful_share == 2 / 8
+    assert work.useful_share == 10 / 31
 
 
 def test_a_log_without_requests_has_no_numbers_and_no_errors() -> None:
