@@ -105,6 +105,11 @@ def _same(a: tuple[float | None, float | None], b: tuple[float | None, float | N
     return any(_close(can_a * f, can_b) for f in (1.0, *((1e-3, 1e3) if mixed else ())))
 
 
+def _spelt(link: re.Match[str]) -> str:
+    """The operator as `_OPERATOR` spells it."""
+    return re.sub(r"\s+", " ", link["op"].lower())
+
+
 def _chain(text: str, reads: tuple[Read, ...], run: list[int], links: list[re.Match[str]]) -> Chain:
     sides: list[list[str | float]] = [[]]
     canon: list[list[str | float]] = [[]]
@@ -120,7 +125,7 @@ def _chain(text: str, reads: tuple[Read, ...], run: list[int], links: list[re.Ma
         if n == len(links):
             break
         link = links[n]
-        op = _OPERATOR[re.sub(r"\s+", " ", link["op"].lower())]
+        op = _OPERATOR[_spelt(link)]
         for side in (sides, canon):
             side[-1].extend(")" for _ in link["close"] + link["close2"])
             if op == "=":
@@ -158,7 +163,7 @@ def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
     links: list[re.Match[str]] = []
 
     def finish() -> None:
-        if links and any(_OPERATOR[re.sub(r"\s+", " ", m["op"].lower())] != "=" for m in links):
+        if links and any(_OPERATOR[_spelt(m)] != "=" for m in links):
             chains.append(_chain(text, reads, list(run), list(links)))
         run.clear()
         links.clear()
@@ -173,6 +178,8 @@ def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
                 gaps = last.unit.startswith(("gap", "interval"))
                 fits = read.dimension not in {"count", "none"} or (gaps and read.dimension == "none")
                 link = link if last.dimension == "count" and fits else None
+            if link and _OPERATOR[_spelt(link)] == "=" and re.search(r"\b(?:and|then|so|while)\b", between):
+                link = None  # "= 300 ms and E2E = 300 + …" begins another equation
             if link and not read.is_range and not last.is_range:
                 links.append(link)
             else:

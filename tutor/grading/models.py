@@ -37,7 +37,8 @@ class CriterionGrade(_Frozen):
     """One criterion's verdict.
 
     `p_met` is a probability (0 to 1) where one was estimated. `reason` is one sentence; for
-    "not_graded" it says why, and may carry what code found in the answer.
+    "not_graded" it says why, and may carry what code found in the answer. `clarify` is the one question to
+    put to the candidate where the verdict is "unsure" because the answer can be read in more than one way.
     """
 
     criterion: CriterionId
@@ -47,6 +48,7 @@ class CriterionGrade(_Frozen):
     quote: Quote | None = None
     reason: str
     slip_id: str | None = None
+    clarify: str | None = None
 
 
 class Provenance(_Frozen):

@@ -1,8 +1,8 @@
 """A reader of numbers with their units in prose: a pure function from text to what was written where.
 
-It reads digits of any script, thousands separators (1,050 · 1.050,5 · 1 050), powers of ten, "k",
-number words, ranges, ≈ and its cousins, LaTeX's simple forms, and joins "1 s 50 ms". What a number is
-for (asserted, given, intermediate) is decided in `result`; chains of arithmetic are read in `chains`.
+It reads digits of any script, separators (1,050 · 1.050,5 · 1 050), powers of ten, "k", fractions, number
+words, ranges, ± and ≈, LaTeX, and joins "1 s 50 ms"; digits that are part of a name are left out (`names`).
+What a number is for (asserted, given, intermediate) is decided in `roles`; arithmetic is read in `chains`.
 """
 
 from __future__ import annotations
@@ -10,35 +10,42 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from tutor.grading.number_words import SPELT, value_of
+from tutor.grading.markup import plain
+from tutor.grading.names import Spans, find_names
+from tutor.grading.number_forms import COMPACT_TIME, FRACTION, NUMBER, RATIO, fraction, seconds, value_of
+from tutor.grading.number_words import SPELT, is_part
+from tutor.grading.number_words import value_of as spelt_value
 from tutor.grading.text import Folded, fold
 from tutor.grading.units import Unit, read_unit
 
-_GROUPED = (
-    r"(?<!\d,)\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|"  # 1,050.5, but not a list such as 100,40,160
-    r"\d{1,3}(?:\{,\}\d{3})+(?:\.\d+)?|"  # LaTeX's 1{,}050
-    r"\d{1,3}(?:\.\d{3})+,\d+|"  # 1.050,5
-    r"\d{1,3}(?:\.\d{3}){2,}(?!\d)|"  # 1.050.000
-    r"\d{1,3}(?:[\u00a0'_]\d{3})+(?:[.,]\d+)?(?!\d)|"  # 1 050 with a hard space, 1'050
-    r"[1-9]\d?(?: \d{3})+(?:\.\d+)?(?![\d])|"  # 1 050 with a plain space
-    r"\d+,\d{1,2}(?![\d]|,\d)|\d+,\d{4,}(?!,?\d)|"  # 1,05 as a decimal comma
-    r"\d+(?:\.\d+)?|\.\d+"
-)
-_NUMBER = re.compile(
-    rf"(?:(?<![\w.\\^])|(?<=\d[xX])|(?<=[\d)] [xX])|(?<=\\approx))"
-    rf"(?P<num>{_GROUPED})"
-    rf"(?P<exp>[eE][+-]?\d{{1,3}}(?!\w)|\s?(?:\*|·|×|x|\\times|\\cdot)\s?10\s?\^\s?\{{?[+-]?\d{{1,2}}\}}?)?"
-    rf"(?P<pow>\s?(?:\^|\*\*)\s?\{{?[+-]?\d{{1,3}}\}}?)?"
-    rf"(?P<scale>\s?(?:[kK](?![A-Za-z])|M(?![A-Za-z])|(?i:thousand|million|billion)(?![A-Za-z])))?"
-)
-_SCALE = {"k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _APPROX = re.compile(
-    r"(?:≈|~|\\approx|\\sim|\babout|\bapprox(?:imately|\.)?|\broughly|\baround|\bcirca|\bca\.|\bnearly|\balmost)"
-    r"\s*(?:=\s*)?\$?$",
+    r"(?:≈|~|\babout|\bapprox(?:imately|\.)?|\broughly|\baround|\bcirca|\bca\.|\bnearly|\balmost|\bsome|"
+    r"\b(?:just|a (?:bit|little)|slightly) (?:over|under|above|below))"
+    r"\s*(?:=\s*)?$",
     re.IGNORECASE,
 )
-_LATEX_GLUE = re.compile(r"(?:\\[,;:! ]|~|\\(?:text|mathrm|rm|textrm)\s?\{\s*|\{|\$|\s|-(?=[a-zA-Z]))*")
-_RANGE = re.compile(r"\s*(?:-|to|\.\.\.?|through)\s*", re.IGNORECASE)
+_GLUE = re.compile(r"(?:[^\S\n]|[*`]{1,2}(?![\d(])|-(?=[a-zA-Z]))*")
+_CELL = re.compile(r"[^\S\n]*\|[^\S\n]*(?=[^\s|]{1,12}[^\S\n]*\|)")
+_OF_A = re.compile(r"[\s-]*(?:of an? |an? )?")
+_RANGE = re.compile(r"\s*(?:-|to|up to|\.\.\.?|through)\s*", re.IGNORECASE)
+_BETWEEN = re.compile(r"\b(?:between|from)\s+(?:about |roughly )?[≈~]?$", re.IGNORECASE)
+_LIST = re.compile(r"\s*(?:,?\s*(?:and|or)(?: maybe| perhaps)?|/)\s*[≈~]?", re.IGNORECASE)
+_KEY_UNIT = re.compile(
+    r"(?:[A-Za-z0-9]_(?P<key>ns|us|ms|s|sec|secs|seconds|min|mins|h|pct|percent|bytes|kib|mib|gib|tok_s|tok_per_s|"
+    r"tokens_s|tokens_per_s|rps|qps|tps|req_s)[\"'\]]*\s*[:=]|[(\[](?P<noted>[A-Za-zμ%/]{1,9})[)\]][\"']?\s*[:=|])\s*$",
+    re.IGNORECASE,
+)
+_KEYS = {"tok_s": "tps", "tok_per_s": "tps", "tokens_s": "tps", "tokens_per_s": "tps", "req_s": "rps", "kib": "KiB",
+         "mib": "MiB", "gib": "GiB"}  # fmt: skip
+_AND_A_HALF = re.compile(r"\b(?:an?|one|(?P<n>\d{1,3}))[ \u00a0](?P<unit>hours?|minutes?|seconds?) and a half\b", re.I)
+_ONE_AND = re.compile(
+    r"\b(?:an?|one)[ \u00a0](?P<unit>hour|minute|second)"
+    r"(?=,? (?:and )?(?:\d+|[a-z]+(?:[ -][a-z]+)?) (?:minutes?|seconds?|milliseconds?|min|s|ms)\b)",
+    re.IGNORECASE,
+)
+_NONE = Unit("", "none", 1.0)
+_PART = Unit("", "fraction", 1.0)
+_WINDOW = 48
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Read:
     `start`/`end` are offsets into the text that was read (its number and unit together). `canonical` is
     in the canonical unit of `dimension` (see `units`). `low`/`high` differ from `value` only for ranges.
     `alternative` is the other value where the separators allow two readings (1.050, 1,050 with a decimal
-    comma), in the written unit.
+    comma), in the written unit. A fraction without a unit ("a quarter", 3/4) has the dimension "fraction".
     """
 
     start: int
@@ -70,115 +77,101 @@ class Read:
         return self.low is not None
 
 
-def _digits(written: str) -> tuple[float, float | None]:
-    """The value of a run of digits and separators, and its other possible value."""
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", written):
-        return float(written.replace(".", "").replace(",", ".")), None
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", written):
-        return float(written.replace(".", "")), None
-    written = written.replace("{,}", ",")
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", written):
-        plain = float(written.replace(",", ""))
-        other = float(written.replace(",", ".")) if written.count(",") == 1 and "." not in written else None
-        return plain, other
-    bare = re.sub(r"[\u00a0'_ ]", "", written)
-    value = float(bare.replace(",", "."))
-    other = float(bare.replace(".", "")) if re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", written) else None
-    return value, other
+def _read(text: str, start: int, end: int, value: float, unit: Unit, other: float | None = None) -> Read:
+    return Read(
+        start, end, text[start:end], value, unit.name, unit.dimension, value * unit.factor, alternative=other,
+        factor=unit.factor, approx=bool(_APPROX.search(text[max(0, start - _WINDOW) : start])),
+    )  # fmt: skip
 
 
-def _exponent(raw: str) -> int:
-    return int(re.sub(r"[^\d+-]", "", re.sub(r".*(?:\^|\*\*|[eE])", "", raw)))
-
-
-def _one(match: re.Match[str], text: str) -> tuple[float, float | None, int]:
-    value, other = _digits(match["num"])
-    factor = 1.0
-    if match["exp"]:
-        factor *= 10.0 ** _exponent(match["exp"])
-    if match["pow"]:
-        power = _exponent(match["pow"])
-        value, other = (value**power, None) if abs(power) <= 64 and value < 1e6 else (value, None)
-    if match["scale"]:
-        factor *= _SCALE[match["scale"].strip().lower()]
-    return value * factor, None if other is None else other * factor, match.end()
-
-
-def _sign(text: str, start: int) -> tuple[float, int]:
+def _sign(text: str, start: int, source: str, origin: tuple[int, ...], dashed: bool) -> tuple[float, int]:
     """A minus that belongs to the number, not one between two operands and not a list's dash."""
-    if start and text[start - 1] == "-":
-        before = text[: start - 1].rstrip(" ")
-        if start >= 2 and text[start - 2] in " (=:,\u00a0" and before and not re.search(r"[\d)%\n]$", before):
-            return -1.0, start - 1
-    return 1.0, start
+    if not start or text[start - 1] != "-":
+        return 1.0, start
+    before = text[max(0, start - _WINDOW) : start - 1].rstrip(" \u00a0")
+    if re.search(r"[\w)%\]]$", text[max(0, start - 2) : start - 1]) or re.search(r"[\d)%]$", before):
+        return 1.0, start
+    line_start = not before or before.endswith("\n")
+    if line_start and dashed and source[origin[start - 1]] == "-":
+        return 1.0, start
+    return -1.0, start - 1
 
 
-def _with_unit(text: str, end: int) -> tuple[Unit, int]:
-    glue = _LATEX_GLUE.match(text, end)
+def _with_unit(text: str, start: int, end: int) -> tuple[Unit, int]:
+    """The unit after a number, in the next cell of a table, or in the name that the number is given to."""
+    glue = _GLUE.match(text, end)
     at = glue.end() if glue else end
-    if text[end:at].count("\n"):
-        return Unit("", "none", 1.0), end
     found = read_unit(text, at)
-    if found is None:
-        return Unit("", "none", 1.0), end
-    unit, stop = found
-    if "{" in text[end:at] and text[stop : stop + 1] == "}":
-        stop += 1
-    return unit, stop
+    if found is None and (cell := _CELL.match(text, end)) is not None:
+        found = read_unit(text, cell.end())
+    if found is not None:
+        return found
+    key = _KEY_UNIT.search(text[max(0, start - _WINDOW) : start])
+    if key:
+        name = key["key"].lower() if key["key"] else key["noted"]
+        named = read_unit(_KEYS.get(name, name), 0)
+        if named is not None and named[1] == len(_KEYS.get(name, name)):
+            return named[0], end
+    return _NONE, end
 
 
-def _spelt(text: str, taken: list[tuple[int, int]]) -> list[Read]:
+def _spelt(text: str, taken: Spans) -> list[Read]:
     reads = []
     for match in SPELT.finditer(text):
-        if any(s < match.end() and match.start() < e for s, e in taken):
-            continue
         phrase = match.group(0)
-        value = value_of(phrase)
-        if value is None:
+        value = spelt_value(phrase)
+        if value is None or taken.covers(match.start()):
             continue
-        glue = re.compile(r"[\s-]*(?:of an? |an? )?").match(text, match.end())
+        glue = _OF_A.match(text, match.end())
         found = read_unit(text, glue.end()) if glue else None
         single = len(phrase.split()) == 1 and "-" not in phrase
-        if found is None and single and value < 13:
+        part = is_part(phrase)
+        if found is None and single and value < 13 and not part:
             continue  # "one" and "two" alone are seldom numbers
-        if found and found[0].dimension == "count" and phrase.lower() == "one":
-            continue
-        unit, end = found if found else (Unit("", "none", 1.0), match.end())
-        if unit.name == "s" and text[match.end() : end].strip().lower() == "second" and value == 1 and phrase == "a":
-            continue
-        reads.append(
-            Read(
-                match.start(),
-                end,
-                text[match.start() : end],
-                value,
-                unit.name,
-                unit.dimension,
-                value * unit.factor,
-                factor=unit.factor,
-                spelt=True,
-            )
-        )
+        if found and found[0].dimension == "count" and (phrase.lower() == "one" or part):
+            if not part:
+                continue
+            found = None  # "a quarter of the tokens" is a part, not a count of tokens
+        unit, end = found or (_PART if part else _NONE, match.end())
+        reads.append(replace(_read(text, match.start(), end, value, unit), spelt=True))
     return reads
 
 
+def _joins_range(text: str, last: Read, read: Read) -> bool:
+    between = text[last.end : read.start]
+    before = text[max(0, last.start - _WINDOW) : last.start]
+    opened = _BETWEEN.search(before)
+    if not (_RANGE.fullmatch(between) or (opened and re.fullmatch(r"\s*and\s*", between))):
+        return False
+    if last.is_range or read.is_range or last.dimension not in {"none", read.dimension}:
+        return False
+    spoken = bool(re.search(r"[a-z]", between))
+    if read.dimension == "none" and not spoken:
+        return False
+    scale = last.factor if last.dimension != "none" else read.factor
+    if not 0 <= last.value * scale < read.canonical:
+        return False
+    if re.match(r"\s*[=≈]", text[read.end : read.end + 4]):
+        return False
+    if opened and opened.group(0).lower().startswith("from"):
+        # "from 300 to 400 ms" tells of a change where something moves, else it is a range
+        return "up to" in between and not re.search(r"\b(?:goes|went|mov\w+|ris\w+|rose|grow\w*|jump\w*)\b", before)
+    if re.search(r"(?:\b(?:from|by)|[=+*/·×(])\s*$", before[-12:], re.IGNORECASE) and not opened:
+        return False
+    return not re.search(r"[=+*/·×(-]\s*[\d.,]*$", text[max(0, last.start - 3) : last.start])
+
+
 def _ranges(text: str, reads: list[Read]) -> list[Read]:
-    """Joins "300-310 ms" and "300 to 310 ms"; a difference such as 31-1 = 30 is left alone."""
+    """Joins "300-310 ms", "between 1 and 1.1 s" and "1050 ± 5 ms"; a difference such as 31-1 = 30 is left alone."""
     out: list[Read] = []
     for read in reads:
         last = out[-1] if out else None
-        between = text[last.end : read.start] if last else ""
-        if (
-            last
-            and not last.is_range
-            and _RANGE.fullmatch(between)
-            and (last.dimension in {"none", read.dimension})
-            and read.dimension != "none"
-            and 0 <= last.value * (last.factor if last.dimension != "none" else read.factor) < read.canonical
-            and not re.match(r"\s*(?:=|≈)", text[read.end :])
-            and not re.search(r"(?:from|\bby|[=+*/·×(-])\s*$", text[: last.start], re.IGNORECASE)
-            and not re.search(r"[=+*/·×(]\s*[\d.,]*$", text[max(0, last.start - 3) : last.start])
-        ):
+        if last and re.fullmatch(r"\s*(?:±|\+/?-)\s*", text[last.end : read.start]):
+            unit = Unit(read.unit, read.dimension, read.factor) if last.dimension == "none" else None
+            whole = _read(text, last.start, read.end, last.value, unit) if unit else replace(
+                last, end=read.end, text=text[last.start : read.end])  # fmt: skip
+            out[-1] = replace(whole, approx=True)
+        elif last and _joins_range(text, last, read):
             low = last.value if last.dimension == "none" else last.canonical / read.factor
             mid = (low + read.value) / 2
             out[-1] = replace(
@@ -202,8 +195,7 @@ def _compound(text: str, reads: list[Read]) -> list[Read]:
             and read.canonical < last.factor
             and not last.is_range
             and not read.is_range
-            and re.fullmatch(r"\s*(?:and\s+)?", text[last.end : read.start])
-            and "\n" not in text[last.end : read.start]
+            and re.fullmatch(r"[^\S\n]*(?:and\s+)?", text[last.end : read.start])
             and last.value == int(last.value)
         ):
             total = last.canonical + read.canonical
@@ -214,43 +206,136 @@ def _compound(text: str, reads: list[Read]) -> list[Read]:
     return out
 
 
-def read_folded(folded: Folded) -> tuple[Read, ...]:
-    """As `read_quantities`, with offsets into the folded text."""
-    text = folded.text
-    reads: list[Read] = []
-    for match in _NUMBER.finditer(text):
-        if re.match(r"(?![xX]\s?[\d(])[A-Za-z_]", text[match.end() :]) and read_unit(text, match.end()) is None:
-            continue  # 31st, 2nd, 4bit
-        if re.match(r"\)?\s*[.)]\s+[A-Za-z]", text[match.end() :]) and re.search(
-            r"(?:^|\n)\s*\(?$", text[: match.start()]
-        ):
-            continue  # "1. First" and "2) Second" number a list
-        value, other, end = _one(match, text)
-        sign, start = _sign(text, match.start("num"))
-        unit, stop = _with_unit(text, end)
-        value *= sign
-        reads.append(
-            Read(
-                start,
-                stop,
-                text[start:stop],
-                value,
-                unit.name,
-                unit.dimension,
-                value * unit.factor,
-                bool(_APPROX.search(text[:start])),
-                alternative=other,
-                factor=unit.factor,
-            )
+_COMPARED = re.compile(r"\s*(?:(?P<more>more|longer|later|above|over)|less|shorter|below|under)(?:\s+than)?\s+", re.I)
+
+
+def _compared(text: str, reads: list[Read]) -> list[Read]:
+    """Joins "50 ms more than 1 s" into one value."""
+    out: list[Read] = []
+    for read in reads:
+        last = out[-1] if out else None
+        match = _COMPARED.fullmatch(text[last.end : read.start]) if last else None
+        if last and match and last.dimension == read.dimension == "time" and not (last.is_range or read.is_range):
+            total = read.canonical + (last.canonical if match["more"] else -last.canonical)
+            out[-1] = replace(read, start=last.start, text=text[last.start : read.end], value=total / read.factor,
+                              canonical=total, alternative=None)  # fmt: skip
+        else:
+            out.append(read)
+    return out
+
+
+def _broken(text: str, reads: list[Read]) -> list[Read]:
+    """Two numbers with one space between and nothing else may be one with a slipped space: "10 50 ms"."""
+    out: list[Read] = []
+    for n, read in enumerate(reads):
+        last = out[-1] if out else None
+        alone = (n < 2 or text[reads[n - 2].end : reads[n - 1].start] != " ") and (
+            n + 1 == len(reads) or text[read.end : reads[n + 1].start] != " "
         )
-    reads += _spelt(text, [(r.start, r.end) for r in reads])
+        if (
+            last
+            and alone
+            and last.dimension == "none"
+            and text[last.end : read.start] == " "
+            and (whole := re.match(r"\d{1,4}", read.text))
+            and re.fullmatch(r"\d{1,4}", last.text)
+        ):
+            joined = float(last.text + whole.group(0))
+            out[-1] = replace(read, start=last.start, text=text[last.start : read.end], alternative=joined)
+        else:
+            out.append(read)
+    return out
+
+
+def _spread(text: str, reads: list[Read]) -> list[Read]:
+    """Gives "300 and 1050 ms" and "15, 20 or 30 requests" the unit that stands once, at the end."""
+    out = list(reads)
+    listed = chosen = False
+    for n in range(len(out) - 2, -1, -1):
+        read, after = out[n], out[n + 1]
+        between = text[read.end : after.start]
+        if _LIST.fullmatch(between) and after.dimension != "none":
+            listed, chosen = True, bool(re.search(r"\bor\b|/", between))
+        elif between.strip() != ",":
+            listed = False
+        bare = read.dimension == "none" and not read.is_range and read.text[-1:] not in "kKM"
+        counted = after.dimension == "count"
+        if listed and bare and after.unit and after.dimension != "factor" and (chosen or not counted):
+            out[n] = replace(read, unit=after.unit, dimension=after.dimension, factor=after.factor,
+                             canonical=read.value * after.factor)  # fmt: skip
+    return out
+
+
+def _written(text: str, folded_source: str, origin: tuple[int, ...], names: Spans) -> list[Read]:
+    reads: list[Read] = []
+    spans: list[tuple[int, int]] = []
+    for match in COMPACT_TIME.finditer(text):
+        value, unit = seconds(match), Unit("s", "time", 1.0)
+        reads.append(_read(text, match.start(), match.end(), value, unit))
+        spans.append(match.span())
+    for match in _AND_A_HALF.finditer(text):
+        found = read_unit(text, match.start("unit"))
+        if found:
+            reads.append(_read(text, match.start(), match.end(), float(match["n"] or 1) + 0.5, found[0]))
+            spans.append(match.span())
+    for match in _ONE_AND.finditer(text):
+        found = read_unit(text, match.start("unit"))
+        if found:
+            reads.append(_read(text, match.start(), match.end(), 1.0, found[0]))
+            spans.append(match.span())
+    for match in FRACTION.finditer(text):
+        part = fraction(match)
+        if part is None or names.covers(match.start("over")):
+            continue
+        glue = _OF_A.match(text, match.end())
+        found = read_unit(text, glue.end()) if glue else None
+        if found and (found[0].dimension == "count" or int(match["under"]) > 10):
+            found = None
+        unit, end = found or (_NONE if match["whole"] else _PART, match.end())
+        reads.append(_read(text, match.start(), end, part, unit))
+        spans.append((match.start(), match.end()))
+    for match in RATIO.finditer(text):
+        if not names.covers(match.start()):
+            ratio = float(match["over"]) / float(match["under"])
+            reads.append(_read(text, match.start(), match.end(), ratio, Unit("×", "factor", 1.0)))
+            spans.append(match.span())
+    taken = Spans(spans)
+    reached = 0
+    dashed = len(re.findall(r"(?m)^\s*-\s?[\w$*]", text)) > 1
+    for match in NUMBER.finditer(text):
+        at = match.start("num")
+        if at < reached or names.covers(at) or taken.covers(at) or text[max(0, at - 2) : at] == "^-":
+            continue
+        after = text[match.end() : match.end() + 3]
+        if re.match(r"(?![xX]\s?[\d(])[A-Za-z_]", after) and read_unit(text, match.end()) is None:
+            continue  # 31st, 2nd, 4bit
+        value, other = value_of(match)
+        sign, start = _sign(text, at, folded_source, origin, dashed)
+        unit, stop = _with_unit(text, at, match.end())
+        if unit is _NONE and re.match(r"'(?![\w'])", after) and "'" not in text[max(0, start - 2) : start]:
+            unit, stop = Unit("min", "time", 60.0), match.end() + 1
+        cross = re.search(r"(?<![\w)])(?<!\) )[×xX]\s?$", text[max(0, start - 4) : start])
+        if unit is _NONE and cross and (not reached or text[reached : start - len(cross.group(0))].strip()):
+            start -= len(cross.group(0))
+            unit = Unit("×", "factor", 1.0)  # ×2.5
+        reads.append(_read(text, start, stop, sign * value, unit, None if other is None else sign * other))
+        spans.append((start, stop))
+        reached = stop
+    reads += _spelt(text, Spans(spans))
     reads.sort(key=lambda r: r.start)
-    return tuple(_compound(text, _ranges(text, reads)))
+    return reads
+
+
+def read_folded(folded: Folded) -> tuple[Read, ...]:
+    """As `read_quantities`, with offsets into the folded text, which should be `plain`."""
+    text = folded.text
+    reads = _written(text, folded.source, folded.origin, find_names(text))
+    return tuple(_compared(text, _compound(text, _ranges(text, _spread(text, _broken(text, reads))))))
 
 
 def read_quantities(text: str) -> tuple[Read, ...]:
     """Every number in a text, in order, with its unit, value and offsets into that text."""
-    folded = fold(text)
+    folded = plain(fold(text))
     out = []
     for read in read_folded(folded):
         start, end = folded.span(read.start, read.end)

@@ -4,38 +4,57 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from question_bank.question import Expected, Question, Slip
 from tutor.grading.models import CriterionGrade, Quote
+from tutor.grading.number_forms import decimal_mark
 from tutor.grading.numbers import Read
-from tutor.grading.roles import Reading, Use, equals, fits, quantity_unit, read_answer
+from tutor.grading.quantities import close, ends_in_unit, equals, fits, in_unit, quantity_unit
+from tutor.grading.roles import Reading, Use, is_change, read_answer
+from tutor.grading.wording import CORRECTION, finality
 
-_MARKER = re.compile(
-    r"\b(?:wait|correction|correct(?:ed|ing)|sorry|actually|scratch|i mean|oops|edit|should be|redo|no|final(?:ly)?|"
-    r"let me|mistake|wrong|rather|revis\w+)\b",
-    re.IGNORECASE,
-)
 _OR = re.compile(
-    r"^\W*(?:or|maybe|perhaps|possibly|alternatively|could be|/|else|if not)\b[^.]{0,25}$|^\s*/\s*$",
+    r"^\W*(?:or\b(?! rather)|maybe|perhaps|possibly|alternatively|could be|/|else|otherwise|if not)\b[^.]{0,25}$|"
+    r"^\s*/\s*$",
     re.IGNORECASE,
 )
+_SAME_AGAIN = re.compile(r"\s*\)?\s*[(≈~=]+\s*(?:about |roughly |i\.e\.,? )?[≈~]?\s*")
+_FALLS = re.compile(r"\b(?:drop|reduction|saving|decrease|fall|shorter|less)", re.IGNORECASE)
+_RISES = re.compile(r"\b(?:rise|gain|increase|growth|more|improvement|added|extra)", re.IGNORECASE)
 _MANY_STRAYS = 3
+_NEAR = 120
 
-Outcome = Literal["right", "wrong", "missing", "hedged", "contradicted", "unit", "separator"]
+Outcome = Literal[
+    "right", "wrong", "missing", "hedged", "contradicted", "unit", "separator", "order", "listed", "supposed"
+]
+_OPEN = frozenset({"contradicted", "separator", "order", "listed", "supposed"})
 
 
 @dataclass(frozen=True)
 class Finding:
-    """How one expected result stands in the answer."""
+    """How one expected result stands in the answer.
+
+    `values` are what is asserted, in the expected unit: one, or several where several are on offer.
+    """
 
     expected: Expected
     outcome: Outcome
     read: Read | None
     slip: Slip | None = None
     stated: tuple[Read, ...] = ()
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an answer asserts for one quantity, whether right or wrong; values are in the unit asked for."""
+
+    kind: Literal["value", "offered", "ambiguous", "none"]
+    values: tuple[float, ...] = ()
 
 
 def show(value: float, unit: str) -> str:
@@ -44,11 +63,33 @@ def show(value: float, unit: str) -> str:
     return f"{body}{unit}" if unit in {"%", "×"} else f"{body} {unit}".strip()
 
 
-def _slip(read: Read, expected: Expected, question: Question) -> Slip | None:
+def _turn(use: Use, expected: Expected) -> float:
+    """-1 where the words beside a change say that it goes the other way than its figure would."""
+    if not is_change(expected):
+        return 1.0
+    signed = use.read.value < 0 or use.read.text.startswith("+")
+    if _FALLS.search(expected.label):
+        return -1.0 if use.read.value < 0 or (use.direction > 0 and not signed) else 1.0
+    if signed:
+        return 1.0
+    return -1.0 if use.direction < 0 else 1.0
+
+
+def _values(use: Use, expected: Expected) -> tuple[float, ...]:
+    turn = _turn(use, expected)
+    return tuple(turn * v for v in ends_in_unit(use.read, expected))
+
+
+def _right(use: Use, expected: Expected) -> bool:
+    values = _values(use, expected)
+    return fits(use.read, expected) and all(close(v, expected, expected.rel_tolerance) for v in values)
+
+
+def _slip(use: Use, expected: Expected, question: Question) -> Slip | None:
     for slip in question.slips:
         if slip.expected == expected.name:
             target = expected.model_copy(update={"value": slip.value, "unit": slip.unit})
-            if equals(read, target, min(expected.rel_tolerance, 0.005)):
+            if equals(use.read, target, min(expected.rel_tolerance, 0.005)):
                 return slip
     return None
 
@@ -60,8 +101,8 @@ def _assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict
     for use in uses:
         able = [e for e in question.expected if fits(use.read, e)]
         named = next((e for e in able if e.name == use.target), None)
-        by_value = [e for e in able if equals(use.read, e, e.rel_tolerance)]
-        by_slip = [e for e in able if _slip(use.read, e, question)]
+        by_value = [e for e in able if _right(use, e)]
+        by_slip = [e for e in able if _slip(use, e, question)]
         if named and (use.tight or named in by_value or (not by_value and named in by_slip)):
             given[named.name].append(use)
         elif by_value:
@@ -72,97 +113,262 @@ def _assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict
             given[named.name].append(use)
         else:
             loose.append(use)
-    text = reading.folded.text
-    placed = [(name, u) for name, us in given.items() for u in us]
-    for use in list(loose):
-        for name, other in placed:
-            first, second = sorted((use.read, other.read), key=lambda r: r.start)
-            between = text[first.end : second.start]
-            apart = any(first.end <= r.start < second.start for r in reading.reads)
-            said_again = use.read.start > other.read.start and len(between) < 80 and _MARKER.search(between)
-            if not apart and use.read.dimension != "none" and (_OR.match(between) or said_again):
-                given[name].append(use)
-                loose.remove(use)
-                break
-    timed = [u for u in loose if u.read.dimension not in {"none", "count"}]
-    empty = [e for e in question.expected if not given[e.name]]
-    able_timed = [u for u in timed if empty and any(fits(u.read, e) for e in empty)]
-    if empty and len(able_timed) == len(empty):
-        for use, expected in zip(able_timed, empty, strict=True):
-            given[expected.name].append(use)
-            loose.remove(use)
+    _sole_claims(question, given, loose)
+    _join_to_neighbours(reading, given, loose)
+    _by_order(question, given, loose)
+    _said_again(question, reading, given, loose)
     for listed in given.values():
         listed.sort(key=lambda u: u.read.start)
     return given, loose
 
 
-def _unit_missed(read: Read, expected: Expected) -> bool:
+def _sole_claims(question: Question, given: dict[str, list[Use]], loose: list[Use]) -> None:
+    """A value that is led up to as the answer, whatever it is, states the only result that its unit fits."""
+    measured = any(u.read.dimension != "none" for u in (*loose, *(u for us in given.values() for u in us)))
+    for use in list(loose):
+        able = [e for e in question.expected if fits(use.read, e)]
+        bare = use.read.dimension == "none" and (len(question.expected) > 1 or measured)
+        if len(able) == 1 and not bare and (use.leads or use.offered) and use.role == "assertion":
+            given[able[0].name].append(use)
+            loose.remove(use)
+
+
+def _join_to_neighbours(reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:
+    """A number beside "or", or said instead of one, states the same result as the number it stands beside."""
+    text = reading.folded.text
+    position = {u.read.start: n for n, u in enumerate(reading.uses)}
+    placed = {position[u.read.start]: name for name, us in given.items() for u in us}
+    for use in list(loose):
+        here = position[use.read.start]
+        for near in (here - 1, here + 1):
+            if near not in placed:
+                continue
+            other = reading.uses[near].read
+            first, second = sorted((use.read, other), key=lambda r: r.start)
+            between = text[first.end : second.start]
+            again = here > near and len(between) < _NEAR and bool(CORRECTION.search(between))
+            bare = use.read.dimension == "none" and other.dimension == "none"
+            if (use.read.dimension != "none" or bare or use.offered) and (
+                _OR.match(between) or again or (use.offered and reading.uses[near].offered)
+            ):
+                given[placed[near]].append(use)
+                loose.remove(use)
+                break
+
+
+def _said_again(question: Question, reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:
+    """A value led up to as the answer, though every result has one, is about the result that was spoken of last."""
+    placed = {id(u): e for e in question.expected for u in given[e.name]}
+    for use in list(loose):
+        if not (use.leads or use.offered) or use.read.dimension == "none":
+            continue
+        here = next(n for n, u in enumerate(reading.uses) if u is use)
+        following = reading.uses[here + 1 : here + 2]
+        before = [u for u in reading.uses[:here] if id(u) in placed and fits(use.read, placed[id(u)])]
+        # "1.2 s, no, 1.05 s": an unnamed value that follows at once speaks of the same
+        near = [u for u in following if id(u) in placed and not u.target and fits(use.read, placed[id(u)])] or before[
+            -1:
+        ]
+        if near:
+            given[placed[id(near[0])].name].append(use)
+            loose.remove(use)
+
+
+def _by_order(question: Question, given: dict[str, list[Use]], loose: list[Use]) -> None:
+    """What no word names is taken in the order asked where there are as many numbers as results left."""
+    empty = [e for e in question.expected if not given[e.name]]
+    for measured in (True, False):
+        able = [
+            u for u in loose
+            if (u.read.dimension not in {"none", "count"}) == measured and any(fits(u.read, e) for e in empty)
+        ]  # fmt: skip
+        if empty and len(able) == len(empty) and all(fits(u.read, e) for u, e in zip(able, empty, strict=True)):
+            for use, expected in zip(able, empty, strict=True):
+                given[expected.name].append(use)
+                loose.remove(use)
+            return
+
+
+def _bare_answers(question: Question, reading: Reading, given: dict[str, list[Use]]) -> None:
+    """Where an answer is just as many numbers as are asked for, one that happens to be a given is an answer too."""
+    if all(given.values()):
+        return
+    uses = [
+        u
+        for u in reading.uses
+        if u.role == "assertion"
+        or (u.role == "given" and not u.named and any(fits(u.read, e) for e in question.expected))
+    ]
+    if len(uses) != len(question.expected) or any(u.tight or u.chain for u in uses):
+        return
+    if all(fits(u.read, e) for u, e in zip(uses, question.expected, strict=True)):
+        given.update({e.name: [u] for u, e in zip(uses, question.expected, strict=True)})
+
+
+def _turned_round(question: Question, given: dict[str, list[Use]]) -> bool:
+    """Whether two values that nothing names stand in the other order than asked, so that which is which is a guess."""
+    if len(question.expected) != 2:
+        return False
+    first, second = question.expected
+    if quantity_unit(first).dimension != quantity_unit(second).dimension:
+        return False
+    uses = [u for e in question.expected for u in given[e.name]]
+    if any(len(us) != 1 for us in given.values()) or any(u.target or u.chain for u in uses):
+        return False
+    return uses[0].read.start > uses[1].read.start
+
+
+def _unit_missed(use: Use, expected: Expected) -> bool:
     """The right digits with another unit: 300 s for 300 ms."""
+    read = use.read
     return (
         read.dimension == quantity_unit(expected).dimension
-        and not equals(read, expected, expected.rel_tolerance)
+        and not _right(use, expected)
         and math.isclose(read.value, expected.value, rel_tol=expected.rel_tolerance)
     )
 
 
-def _other_separator(read: Read, expected: Expected, text: str) -> Literal["right", "unsure"] | None:
-    """Whether the number would be right with the separators read the other way."""
-    if read.alternative is None:
-        return None
-    unit = quantity_unit(expected)
-    value = read.alternative * (read.factor if read.dimension != "none" else unit.factor)
-    if not math.isclose(value, expected.value * unit.factor, rel_tol=expected.rel_tolerance):
-        return None
-    comma_decimals = re.search(r"\d,\d{1,2}(?!\d)", text)
-    return "right" if comma_decimals else "unsure"
+def _stated(use: Use, expected: Expected, mark: str, others: Sequence[Use]) -> float:
+    """The value in the expected unit, with 1.050 read as the rest of the answer writes its numbers."""
+    first = _values(use, expected)[0]
+    if use.read.alternative is None:
+        return first
+    other = in_unit(use.read, expected, use.read.alternative)
+    again = any(u is not use and math.isclose(_values(u, expected)[0], other, rel_tol=0.002) for u in others)
+    return other if again or (mark == "comma" and re.match(r"-?\d+[.,]\d{3}", use.read.text)) else first
+
+
+def _open_separator(use: Use, expected: Expected, mark: str) -> bool:
+    """Whether nothing tells how the separator is meant and the other way of reading it would be right."""
+    settled = mark == "comma" or (mark == "point" and "." in use.read.text)
+    return (
+        use.read.alternative is not None
+        and not settled
+        and fits(use.read, expected)
+        and close(in_unit(use.read, expected, use.read.alternative), expected, expected.rel_tolerance)
+    )
+
+
+def _tells_apart(text: str, first: Use, second: Use, offered: bool = False) -> bool:
+    """Whether the second of two different values plainly replaces the first; one merely offered does not."""
+    between = text[first.read.end : second.read.start]
+    if (not offered and CORRECTION.search(between)) or (not offered and re.match(r"^[\s*]*\?", between)):
+        return True
+    leads = (re.split(r"[.;!?]\s|\n", text[max(0, u.read.start - 80) : u.read.start])[-1] for u in (first, second))
+    before, after = (finality(lead) for lead in leads)
+    return after > before
+
+
+def _distinct(text: str, uses: Sequence[Use], expected: Expected) -> list[Use]:
+    """The uses without those that say the same value again, in another unit or rounded ("1.05 s ≈ 1.1 s")."""
+    kept: list[Use] = []
+    for use in uses:
+        if kept and _SAME_AGAIN.fullmatch(text[kept[-1].read.end : use.read.start]):
+            a, b = _values(kept[-1], expected)[0], _values(use, expected)[0]
+            if math.isclose(a, b, rel_tol=0.06):
+                if kept[-1].read.approx and not use.read.approx:
+                    kept[-1] = use  # "roughly one second (1,050 ms)"
+                continue
+        kept.append(use)
+    return kept
 
 
 def _judge(question: Question, reading: Reading, expected: Expected, uses: list[Use]) -> Finding:
     if not uses:
         return Finding(expected, "missing", None)
     text = reading.folded.text
+    mark = decimal_mark(text)
+    every_use = uses
+    uses = _distinct(text, uses, expected)
     reads = tuple(u.read for u in uses)
+    stated = {u.read: _stated(u, expected, mark, every_use) for u in uses}
+
+    def value(use: Use) -> float:
+        return stated[use.read]
+
     good = [
-        equals(r, expected, expected.rel_tolerance) or _other_separator(r, expected, text) == "right" for r in reads
+        (fits(u.read, expected) and not u.read.is_range and close(value(u), expected, expected.rel_tolerance))
+        or (u.read.is_range and _right(u, expected))
+        for u in uses
     ]
-    last = reads[-1]
-    for first, second in pairwise(reads):
-        differs = not math.isclose(first.canonical, second.canonical, rel_tol=max(expected.rel_tolerance, 1e-6))
-        if differs and _OR.match(text[first.end : second.start]):
-            return Finding(expected, "hedged", last, stated=reads)
-    if last.is_range and not good[-1]:
-        low, high = (last.low or 0.0) * last.factor, (last.high or 0.0) * last.factor
-        if low <= expected.value * quantity_unit(expected).factor <= high:
-            return Finding(expected, "hedged", last, stated=reads)
+    last = uses[-1]
+    tolerance = max(expected.rel_tolerance, 1e-6)
+    differs = [u for u in uses[:-1] if not math.isclose(value(u), value(last), rel_tol=tolerance)]
+    every = tuple(dict.fromkeys(v for u in uses for v in (_values(u, expected) if u.read.is_range else (value(u),))))
+    if last.read.is_range and not good[-1]:
+        return Finding(expected, "hedged", last.read, stated=reads, values=_values(last, expected))
+    several = any(u.offered or _OR.match(text[a.read.end : u.read.start]) for a, u in pairwise(uses))
+    if differs and several and not all(good):
+        turned = _tells_apart(text, differs[-1], last, offered=last.offered)
+        if not turned:
+            return Finding(expected, "hedged", last.read, stated=reads, values=every)
+    if differs and any(good) and not all(good) and not _tells_apart(text, differs[-1], last):
+        return Finding(expected, "contradicted", last.read, stated=reads, values=every)
     if good[-1]:
-        wrong = [r for r, ok in zip(reads, good, strict=True) if not ok]
-        if wrong and not _MARKER.search(text[wrong[-1].end : last.start]):
-            return Finding(expected, "contradicted", last, stated=reads)
-        return Finding(expected, "right", last, stated=reads)
-    if _other_separator(last, expected, text) == "unsure":
-        return Finding(expected, "separator", last, stated=reads)
-    if _unit_missed(last, expected):
-        return Finding(expected, "unit", last, stated=reads)
-    return Finding(expected, "wrong", last, _slip(last, expected, question), reads)
+        ends = every if last.read.is_range or (several and differs and all(good)) else (value(last),)
+        return Finding(expected, "right", last.read, stated=reads, values=ends)
+    if _open_separator(last, expected, mark):
+        return Finding(expected, "separator", last.read, stated=reads, values=(value(last),))
+    outcome: Outcome = "unit" if _unit_missed(last, expected) else "wrong"
+    slip = _slip(last, expected, question) if outcome == "wrong" else None
+    return Finding(expected, outcome, last.read, slip, reads, (value(last),))
+
+
+def _fallback(question: Question, reading: Reading, expected: Expected, uses: list[Use]) -> Finding:
+    """Nothing is plainly asserted: a weakly supposed value is the answer; one in a list or a case is asked about."""
+    weak = [u for u in uses if u.weak and (not u.known or _right(u, expected))]
+    if weak:
+        return _judge(question, reading, expected, weak)
+    listed = [u for u in reading.uses if u.role == "listed" and fits(u.read, expected)]
+    if any(_right(u, expected) for u in listed):
+        reads = tuple(u.read for u in listed)
+        return Finding(expected, "listed", reads[-1], stated=reads)
+    right = [u for u in uses if _right(u, expected)]
+    if right:
+        return Finding(expected, "supposed", right[0].read, stated=(right[0].read,))
+    slipped = [u for u in uses if _slip(u, expected, question)]
+    return _judge(question, reading, expected, slipped[:1])
 
 
 def find_results(question: Question, reading: Reading) -> tuple[tuple[Finding, ...], list[Use]]:
     """How each expected result stands in the answer, and the asserted numbers that fit none."""
     plain = [u for u in reading.uses if u.role == "assertion"]
     given, loose = _assign(question, reading, plain)
-    supposed = [u for u in reading.uses if u.role == "supposed"]
-    fallback, _ = _assign(question, reading, supposed)
+    fallback, _ = _assign(question, reading, [u for u in reading.uses if u.role == "supposed"])
+    _bare_answers(question, reading, given)
+    turned = _turned_round(question, given)
     findings = []
     for expected in question.expected:
         uses = given[expected.name]
+        if any(u.offered for u in uses):
+            # "if … it is 1,075 ms, otherwise 1,050 ms": both cases are on offer
+            uses = sorted((*uses, *fallback[expected.name]), key=lambda u: u.read.start)
         if not uses:
-            # Everything may stand under a "would": then what is right counts, and a known slip is explained.
-            uses = [
-                u for u in fallback[expected.name]
-                if equals(u.read, expected, expected.rel_tolerance) or _slip(u.read, expected, question)
-            ][:1]  # fmt: skip
-        findings.append(_judge(question, reading, expected, uses))
+            findings.append(_fallback(question, reading, expected, fallback[expected.name]))
+            continue
+        finding = _judge(question, reading, expected, uses)
+        findings.append(
+            Finding(expected, "order", finding.read, stated=tuple(u.read for us in given.values() for u in us))
+            if turned and finding.outcome == "right"
+            else finding
+        )
     return tuple(findings), loose
+
+
+def read_results(question: Question, answer: str) -> dict[str, Found]:
+    """What the answer asserts for each quantity asked for, right or wrong."""
+    findings, _ = find_results(question, read_answer(question, answer))
+    return {f.expected.name: _found(f) for f in findings}
+
+
+def _found(finding: Finding) -> Found:
+    if finding.outcome == "missing":
+        return Found("none")
+    if finding.outcome in _OPEN:
+        return Found("ambiguous", finding.values)
+    if finding.outcome == "hedged" or len(finding.values) > 1:
+        return Found("offered", finding.values)
+    return Found("value", finding.values)
 
 
 def _quote(reading: Reading, reads: list[Read]) -> Quote | None:
@@ -175,6 +381,28 @@ def _quote(reading: Reading, reads: list[Read]) -> Quote | None:
     return Quote(text=reading.folded.source[source_start:source_end], start=source_start, end=source_end)
 
 
+def _listed(reads: Sequence[Read]) -> str:
+    """The values as written, each once: "1,050 ms or 1,075 ms"."""
+    written = list(dict.fromkeys(" ".join(r.text.split()) for r in reads))[-4:]
+    return " or ".join((", ".join(written[:-1]), written[-1])) if len(written) > 1 else written[0]
+
+
+def _ask(finding: Finding) -> str:
+    """The one question that settles what the answer leaves open, naming the quantity."""
+    label, written = finding.expected.label, _listed(finding.stated)
+    match finding.outcome:
+        case "contradicted":
+            return f"Which is your final {label}: {written}?"
+        case "separator":
+            return f"How many {finding.expected.unit or 'is'} is {written} for {label}? Write it without a separator."
+        case "order":
+            return f"Which of your values is the {label}: {written}?"
+        case "listed":
+            return f"Which of the numbers that you list is your {label}?"
+        case _:
+            return f"Is {written} your {label}?"
+
+
 def _sentence(finding: Finding) -> str:
     label, read = finding.expected.label, finding.read
     written = read.text.strip() if read else ""
@@ -183,13 +411,8 @@ def _sentence(finding: Finding) -> str:
             return f"No value is stated for {label}."
         case "hedged":
             return f"More than one value is offered for {label}; commit to one."
-        case "contradicted":
-            values = " and ".join(dict.fromkeys(r.text.strip() for r in finding.stated))
-            return f"Which is your final value for {label}: {values}?"
         case "unit":
             return f"{written} has the wrong unit for {label}."
-        case "separator":
-            return f"{written} for {label} can be read in two ways; write it without a separator."
         case "wrong" if finding.slip:
             return f"{written} for {label}: {finding.slip.diagnosis}"
         case "wrong":
@@ -199,13 +422,16 @@ def _sentence(finding: Finding) -> str:
 
 
 def grade_result(question: Question, answer: str) -> CriterionGrade:
-    """Decides the result criterion from numbers; "not_graded" where the question asks for none."""
+    """Decides the result criterion from numbers; "not_graded" where the question asks for none.
+
+    "unsure" comes with the one question that would settle it (`clarify`).
+    """
     if not question.expected:
         return CriterionGrade(criterion="result", verdict="not_graded", reason="No number is asked for.")
     reading = read_answer(question, answer)
     findings, loose = find_results(question, reading)
     bad = [f for f in findings if f.outcome in {"wrong", "missing", "hedged", "unit"}]
-    open_ = [f for f in findings if f.outcome in {"contradicted", "separator"}]
+    open_ = [f for f in findings if f.outcome in _OPEN]
     timed = [u for u in loose if u.read.dimension not in {"none", "count"}]
     shown = [f.read for f in (bad or open_ or findings) if f.read]
     quote = _quote(reading, shown)
@@ -222,15 +448,13 @@ def grade_result(question: Question, answer: str) -> CriterionGrade:
             reason=reason,
             slip_id=slip,
         )
-    if open_:
+    asked = _ask(open_[0]) if open_ else ""
+    if not asked and len(timed) >= _MANY_STRAYS and not any(u.tight for u in reading.uses):
+        asked = f"Which of your numbers is the {question.expected[0].label}?"
+    if asked:
         return CriterionGrade(
-            criterion="result", verdict="unsure", decided_by="code", quote=quote, reason=_sentence(open_[0])
+            criterion="result", verdict="unsure", decided_by="code", quote=quote, reason=asked, clarify=asked
         )
-    if len(timed) >= _MANY_STRAYS and not any(u.tight for u in reading.uses):
-        return CriterionGrade(
-            criterion="result", verdict="unsure", decided_by="code", quote=quote,
-            reason="Several numbers are listed; say which of them is the answer to what.",
-        )  # fmt: skip
     tolerance = max(f.expected.rel_tolerance for f in findings)
     count = {1: "The value is", 2: "Both values are"}.get(len(findings), f"All {len(findings)} values are")
     return CriterionGrade(

@@ -1,7 +1,8 @@
 """Units as people write them: spelling -> dimension and factor to the canonical unit.
 
-Canonical units: seconds, bytes, tokens/s, requests/s, bytes/s, a fraction for %, points for percentage
-points, a plain factor for ×, and a bare count for things counted (tokens, gaps, …; the noun is kept).
+Canonical units: seconds, bytes, FLOP and what each of them is per second, tokens/s, requests/s, a fraction
+for %, points for percentage points, a plain factor for ×, and a bare count for things counted (tokens, gaps,
+…; the noun is kept). "per token", "per request" and their like are part of the dimension: "time/token".
 """
 
 from __future__ import annotations
@@ -19,84 +20,154 @@ class Unit:
     factor: float
 
 
+def _named(dimension: str, table: dict[str, tuple[float, str]]) -> dict[str, Unit]:
+    return {w: Unit(name, dimension, f) for name, (f, spelling) in table.items() for w in re.findall(r"\S+", spelling)}
+
+
 _TIME = {
-    "ns": (1e-9, r"ns|nanoseconds?|nanosecs?"),
-    "us": (1e-6, r"[uμ]s|microseconds?|microsecs?"),
-    "ms": (1e-3, r"ms|msecs?|millis|milliseconds?|millisecs?|milli-seconds?|mili?seconds?"),
-    "s": (1.0, r"s|secs?|seconds?"),
-    "min": (60.0, r"min|mins|minutes?"),
-    "h": (3600.0, r"h|hrs?|hours?"),
+    "ns": (1e-9, "ns nsec nanosecond nanoseconds nanosec nanosecs Nanosekunden"),
+    "us": (1e-6, "us μs usec usecs microsecond microseconds microsec microsecs Mikrosekunden 微秒 мкс"),
+    "ms": (
+        1e-3,
+        "ms msec msecs milli millis millisecond milliseconds millisec millisecs milisecond miliseconds "
+        "Millisekunden Millisekunde milisegundos millisecondes millisecondi 毫秒 ミリ秒 밀리초 мс",
+    ),
+    "s": (1.0, "s sec secs second seconds Sekunde Sekunden segundo segundos secondes secondi 秒 초 сек"),
+    "min": (60.0, "min mins minute minutes Minute Minuten minuto minutos minuti 分钟 分鐘 мин"),
+    "h": (3600.0, "h hr hrs hour hours Stunde Stunden hora horas heures 小时 小時"),
 }
 _BYTES = {
-    "KiB": (1024.0, r"(?i:kib|kibibytes?)"),
-    "MiB": (1024.0**2, r"(?i:mib|mebibytes?)"),
-    "GiB": (1024.0**3, r"(?i:gib|gibibytes?)"),
-    "TiB": (1024.0**4, r"(?i:tib|tebibytes?)"),
-    "KB": (1e3, r"[kK]B|(?i:kilobytes?)"),
-    "MB": (1e6, r"MB|mb|(?i:megabytes?)"),
-    "GB": (1e9, r"GB|gb|(?i:gigabytes?)"),
-    "TB": (1e12, r"TB|tb|(?i:terabytes?)"),
-    "B": (1.0, r"B|(?i:bytes?)"),
+    "KiB": (1024.0, "KiB kibibyte kibibytes"),
+    "MiB": (1024.0**2, "MiB mebibyte mebibytes"),
+    "GiB": (1024.0**3, "GiB gibibyte gibibytes"),
+    "TiB": (1024.0**4, "TiB tebibyte tebibytes"),
+    "KB": (1e3, "KB kB kb kilobyte kilobytes"),
+    "MB": (1e6, "MB mb megabyte megabytes"),
+    "GB": (1e9, "GB gb gigabyte gigabytes"),
+    "TB": (1e12, "TB tb terabyte terabytes"),
+    "B": (1.0, "B byte bytes Bytes"),
+    "Kbit": (1e3 / 8, "Kbit kbit kilobit kilobits"),
+    "Mbit": (1e6 / 8, "Mbit Mb megabit megabits"),
+    "Gbit": (1e9 / 8, "Gbit Gb gigabit gigabits"),
 }
-_COUNTED = (
-    r"gaps?|intervals?|requests?|reqs?|steps?|iterations?|sequences?|seqs?|blocks?|seats?|chunks?|users?|"
-    r"clients?|gpus?|replicas?|layers?|heads?|samples?|batches|slots?|words?|pages?|runs?|trials?"
-)
-_PER_SECOND = r"\s?(?:/\s?(?:s|sec|second)\b|\s?per[ -]sec(?:ond)?\b|\s?a second\b|\s?(?:·\s?)?s\^?-1)"
-_PER_TOKEN = r"\s?(?:/\s?(?:output\s)?(?:tok|token)\b|\s?per (?:output |generated )?token\b)"
-_PER_REQUEST = r"\s?(?:/\s?req(?:uest)?\b|\s?per request\b)"
-
-
-def _rules() -> list[tuple[re.Pattern[str], Unit]]:
-    rules: list[tuple[str, Unit]] = []
-    rules.append((r"(?:output |generated |input |prompt )?(?:tokens?|toks?|tok)" + _PER_SECOND,
-                  Unit("tokens/s", "token_rate", 1.0)))  # fmt: skip
-    rules.append((r"(?i:tps)", Unit("tokens/s", "token_rate", 1.0)))
-    rules.append((r"(?:requests?|reqs?|req|queries)" + _PER_SECOND, Unit("requests/s", "request_rate", 1.0)))
-    rules.append((r"(?i:rps|qps)", Unit("requests/s", "request_rate", 1.0)))
-    rules.extend(
-        (f"(?:{spelling})" + _PER_SECOND, Unit(name + "/s", "byte_rate", factor))
-        for name, (factor, spelling) in _BYTES.items()
+_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_LONG = {"kilo": 1e3, "mega": 1e6, "giga": 1e9, "tera": 1e12, "peta": 1e15, "exa": 1e18}
+_FLOP = {p + w: Unit(f"{p}FLOP", "flop", f) for p, f in _PREFIX.items() for w in ("FLOP", "flop", "flops")}
+_FLOP |= {f"{p}FLOPs": Unit(f"{p}FLOPs", "flop", f) for p, f in _PREFIX.items()}
+_FLOP |= {p + w: Unit(f"{p[0].upper()}FLOP", "flop", f) for p, f in _LONG.items() for w in ("flop", "flops")}
+_FLOP_RATE = {p + w: Unit(f"{p}FLOP/s", "flop_rate", f) for p, f in _PREFIX.items() for w in ("FLOPS", "FLOP/s")}
+_RATES = {
+    **dict.fromkeys(("tps", "TPS"), Unit("tokens/s", "token_rate", 1.0)),
+    **dict.fromkeys(("rps", "RPS", "qps", "QPS"), Unit("requests/s", "request_rate", 1.0)),
+    "Hz": Unit("/s", "rate", 1.0),
+    **{f"{p}bps": Unit(f"{p}bit/s", "byte_rate", f / 8) for p, f in (("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))},
+}
+_OTHER = {
+    **dict.fromkeys(("pp", "pps", "pts", "p.p.", "ppts"), Unit("pp", "points", 1.0)),
+    **dict.fromkeys(("%", "percent", "pct", "Prozent"), Unit("%", "fraction", 0.01)),
+    **dict.fromkeys(("×", "x", "X", "fold", "times", "mal"), Unit("×", "factor", 1.0)),
+}
+_NOUNS = {
+    "tokens": "token tokens tok toks Token Tokens t",
+    "requests": "request requests req reqs query queries Anfragen r",
+    "gaps": "gap gaps interval intervals",
+} | {
+    noun + "s": f"{noun} {noun}s"
+    for noun in re.findall(
+        r"\S+",
+        "step iteration block seat chunk user client gpu replica layer head sample slot word page run trial call "
+        "launch kernel node worker stream conversation stage",
     )
-    for per, suffix in ((_PER_TOKEN, "/token"), (_PER_REQUEST, "/request")):
-        for table, dimension in ((_TIME, "time"), (_BYTES, "bytes")):
-            rules.extend(
-                (f"(?:{spelling})" + per, Unit(name + suffix, dimension + suffix, factor))
-                for name, (factor, spelling) in table.items()
-            )
-    rules.append((r"%\s?(?:-\s?)?points?|percentage[ -]points?|percent[ -]points?|pp|p\.p\.",
-                  Unit("pp", "points", 1.0)))  # fmt: skip
-    rules.append((r"%|percent|per cent|pct", Unit("%", "fraction", 0.01)))
-    rules.append((r"×(?!\s?[\d(])|[xX](?!\s?[\d(])|[- ]?fold|times(?! (?:the )?[\d(])",
-                  Unit("×", "factor", 1.0)))  # fmt: skip
-    for table, dimension in ((_TIME, "time"), (_BYTES, "bytes")):
-        rules.extend((spelling, Unit(name, dimension, factor)) for name, (factor, spelling) in table.items())
-    rules.append((r"(?:output |generated |input |prompt |visible |new )?(?:tokens?|toks?|tok)",
-                  Unit("tokens", "count", 1.0)))  # fmt: skip
-    rules.append((_COUNTED, Unit("", "count", 1.0)))
-    # Long time and byte words are written in any case; symbols keep theirs (MB is not Mb, S is not s).
-    return [(re.compile(rf"(?:{p})(?![A-Za-z0-9_])" if p[0] not in "×%" else rf"(?:{p})"), u) for p, u in rules]
+}
+_NOUNS |= {"sequences": "sequence sequences seq seqs", "batches": "batch batches", "launches": "launch launches"}
+# Single letters stand for tokens and requests only in a rate: "960 t/s".
+_LETTERS = {"t": "tokens", "r": "requests"}
+_COUNTED = {w: noun for noun, words in _NOUNS.items() for w in re.findall(r"\S+", words) if w not in _LETTERS}
+_UNITS: dict[str, Unit] = {
+    **_named("time", _TIME),
+    **_named("bytes", _BYTES),
+    **_FLOP,
+    **_FLOP_RATE,
+    **_RATES,
+    **_OTHER,
+    **{w: Unit(noun, "count", 1.0) for w, noun in _COUNTED.items()},
+}
+_CASELESS: dict[str, Unit] = {}
+for _word, _unit in _UNITS.items():
+    # Long words and symbols of time come in any case; symbols of bytes keep theirs (MB is not Mb).
+    if _unit.dimension != "bytes" or len(_word) > 4 or _word.endswith("iB"):
+        _CASELESS.setdefault(_word.lower(), _unit)
+_RATE_OF = {"tokens": "token_rate", "requests": "request_rate"}
+
+_ADJECTIVE = r"(?:(?:output|generated|input|prompt|visible|new|decode|decoded|total|completed)[ -])?"
+_SYMBOL = re.compile(
+    r"%\s?-?\s?points?\b|percent(?:age)?[ -]points?\b|p\.p\.|per cent\b|%|×(?!\s?[\d(])|"
+    rf"{_ADJECTIVE}(?P<word>[A-Za-zμ]+|[\u0400-\u04ff]+|[\u3040-\u9fff\uac00-\ud7af]{{1,3}})"
+)
+_OF_TIME = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "ms": 1e-3}
+_SHORT = {"sec": "s", "second": "s", "minute": "min", "hour": "h"}
+_PER = re.compile(
+    r"(?:\s?/\s?|\s?per[ -]|\s(?:an?|each|every|pro)\s|\s?·?\s?(?=s\^-1))"
+    rf"{_ADJECTIVE}(?P<noun>[A-Za-z]+)(?P<power>\^-1)?"
+)
+_PER_ALONE = re.compile(r"\s?(?:/\s?|per[ -])(?P<noun>s|sec|second|min|minute|h|hour)\b")
 
 
-_RULES = _rules()
-_CASED = re.compile(r"[A-Z]")
+def _numerator(text: str, at: int) -> tuple[Unit, int] | None:
+    match = _SYMBOL.match(text, at, at + 40)
+    if match is None:
+        return None
+    word = match["word"]
+    if word is None:
+        spelt = match.group(0)
+        if "point" in spelt or spelt == "p.p.":
+            return _OTHER["pp"], match.end()
+        return _OTHER["×" if spelt == "×" else "%"], match.end()
+    end = match.end()
+    if re.match(r"[0-9_]", text[end : end + 1]):
+        return None
+    if word in {"x", "X", "times"} and re.match(r"\s?(?:the )?[\d(]", text[end : end + 6]):
+        return None  # a multiplication
+    if not word.isascii() and word[0] >= "\u3040":
+        for length in range(len(word), 0, -1):
+            if word[:length] in _UNITS:
+                return _UNITS[word[:length]], end - len(word) + length
+        return None
+    found = _UNITS.get(word) or _CASELESS.get(word.lower())
+    if word in {"milli", "mili"} and (more := re.match(r"[ -]seconds?\b", text[end : end + 9])):
+        return _UNITS["ms"], end + more.end()
+    if word == "mal" and found:
+        return (found, end) if re.match(r"\s(?:schneller|so)", text[end : end + 12]) else None
+    if found is None and word in _LETTERS and re.match(r"/s\b", text[end : end + 3]):
+        return Unit(_LETTERS[word], "count", 1.0), end
+    return (found, end) if found else None
 
 
 def read_unit(text: str, at: int) -> tuple[Unit, int] | None:
     """The unit that starts at an offset of folded text, and where it ends; None where there is none."""
-    best: tuple[Unit, int] | None = None
-    for lowered in (False, True):
-        for pattern, unit in _RULES:
-            if lowered and unit.dimension.startswith("bytes"):
-                continue
-            source = text[at : at + 40]
-            match = pattern.match(source.lower() if lowered else source)
-            if match and match.end() and (best is None or at + match.end() > best[1]):
-                name = unit.name or match.group(0).strip().lower()
-                best = Unit(name, unit.dimension, unit.factor), at + match.end()
-        if best:
-            return best
-    return best
+    alone = _PER_ALONE.match(text, at, at + 40)
+    if alone:
+        return Unit("/s", "rate", 1 / _OF_TIME[alone["noun"]]), alone.end()
+    found = _numerator(text, at)
+    if found is None:
+        return None
+    unit, end = found
+    if unit.dimension in {"points", "fraction", "factor"} or unit.dimension.endswith("rate"):
+        return found
+    per = _PER.match(text, end, end + 40)
+    if per is None or re.match(r"[A-Za-z0-9_]", text[per.end() : per.end() + 1]):
+        return found
+    noun = per["noun"].lower()
+    seconds = _OF_TIME.get(noun)
+    if per["power"] and noun != "s":
+        return found
+    if seconds is not None and unit.dimension != "time":
+        dimension = _RATE_OF.get(unit.name) or f"{unit.dimension.removesuffix('s')}_rate"
+        return Unit(f"{unit.name}/{_SHORT.get(noun, noun)}", dimension, unit.factor / seconds), per.end()
+    counted = _COUNTED.get(noun)
+    if counted is None or counted == unit.name:
+        return found
+    return Unit(f"{unit.name}/{counted[:-1]}", f"{unit.dimension}/{counted[:-1]}", unit.factor), per.end()
 
 
 def unit_named(name: str) -> Unit | None:
@@ -106,3 +177,9 @@ def unit_named(name: str) -> Unit | None:
         return Unit("", "none", 1.0)
     found = read_unit(name, 0)
     return found[0] if found and found[1] == len(name) else None
+
+
+def base_of(dimension: str) -> tuple[str, str]:
+    """A dimension without its "per …", and what it is per ("" where nothing): "time/token" -> time, token."""
+    base, _, per = dimension.partition("/")
+    return base, per
