@@ -76,6 +76,8 @@ def fit_run(
         # The start is of no form; it only makes the first equations.
         result = search.attempt(cost) if number else replay(run, config, cost.build(), engine)
         solved = _solve(run, result, form, search.count, floors or {})
+        if solved == cost:
+            break
         cost = solved if number < rounds // 2 else _halfway(cost, solved)
     search.attempt(cost)
     assert search.best is not None

@@ -132,7 +132,7 @@ def test_a_run_simulated_with_its_preset_has_the_stated_error(name: str) -> None
 def test_what_another_cache_would_do_agrees_with_an_independent_simulation(
     kv_blocks: int, watermark: float, ttft_mean_s: float, makespan_s: float, preemptions: int
 ) -> None:
-    # The expected figures are from a program of other authors with the same rules and these coefficients.
+    # The expected figures are those of another program with the same rules and these coefficients.
     cost = LinearCost(
         kind="linear",
         base_s=0.021834610595,
