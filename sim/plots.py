@@ -211,9 +211,8 @@ def _requests(axes: Axes, result: Result, most: int) -> None:
 
     rows = timeline_rows(result, most)
     for number, row in enumerate(rows):
-        for segment in row.segments:
-            span = segment.end_s - segment.start_s
-            axes.barh(number, span, left=segment.start_s, height=0.8, color=_STAGES[segment.kind])
+        spans = [(segment.start_s, segment.end_s - segment.start_s) for segment in row.segments]
+        axes.broken_barh(spans, (number - 0.4, 0.8), facecolors=[_STAGES[segment.kind] for segment in row.segments])
     axes.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=6)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("seconds")
