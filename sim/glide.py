@@ -8,7 +8,9 @@ and runs, written with local names because it is run millions of times; it decid
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ from sim.vllm_replica import Job, VllmReplica, steps_until
 if TYPE_CHECKING:
     from sim.lane import Backlog
     from sim.table import Table
+
+LOOK_UP_EVERY = 1 << 12
+"""Turns between two questions whether to stop."""
 
 DONE = ("place", "scheduled", "first_token", "last_token", "first_run", "last_run")
 """What is left to know of a request that glided through."""
@@ -39,11 +44,14 @@ class Gliding(VllmReplica):
         backlog.unmake()
         return not backlog.front and backlog.next_shared() > backlog.coming
 
-    def glide(self, now: int, backlog: Backlog, done: Table, finished: list[Job], turns: int) -> int:
-        """Go on from `now` as long as the steps are simple, for at most `turns` runs; returns the instant reached.
+    def glide(
+        self, now: int, backlog: Backlog, done: Table, finished: list[Job], stop: Callable[[int], bool] | None
+    ) -> int:
+        """Go on from `now` as long as the steps are simple; returns the instant reached.
 
-        Requests without a job that finish become rows `DONE` of `done`; jobs are appended to `finished`. On
-        return every seat has a job, and the next step is to be planned at that instant.
+        `stop` is asked now and then, with the instant, whether to end here. Requests without a job that finish
+        become rows `DONE` of `done`; jobs are appended to `finished`. On return every seat has a job, and the
+        next step is to be planned at that instant.
         """
         scheduler = self.scheduler
         pool, seats, size = scheduler.pool, self._seats, self._size
@@ -59,7 +67,9 @@ class Gliding(VllmReplica):
         blocks = pool.total
         # The prompt that is half done: its place, tokens, tokens done, blocks, and when it was scheduled.
         half, half_prompt, half_done, half_held, half_since = -1, 0, 0, 0, 0
-        for _ in range(turns):
+        for turn in count(1):
+            if not turn % LOOK_UP_EVERY and stop is not None and stop(now):
+                break
             while coming < total and joins[coming] <= now:
                 coming += 1
             if coming > first_shared or members > most_tokens:

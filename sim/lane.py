@@ -16,7 +16,7 @@ from sim.arrivals import Prefix, Requests
 from sim.cost import cost_model
 from sim.drafting import Drafting
 from sim.errors import ScenarioError
-from sim.glide import DONE, Gliding
+from sim.glide import DONE, LOOK_UP_EVERY, Gliding
 from sim.kv import TokenStream
 from sim.log import COMPLETED, GAP, IN_FLIGHT, LIFE, STRETCH, Log
 from sim.scenario import Scenario
@@ -33,9 +33,6 @@ Progress = Callable[[int, int, float], None]
 Stop = Callable[[], bool]
 """Asked now and then; true ends the simulation where it is."""
 
-_LOOK_UP_EVERY = 1 << 12
-"""Turns between two calls of `progress` and `stop`."""
-_NO_LIMIT = 1 << 62
 _PREFIXES_KEPT = 256
 """Shared beginnings whose keys are remembered."""
 _WORTH_GLIDING, _REST = 8, 32
@@ -182,6 +179,20 @@ class Backlog:
         self.front.remove(request)
 
 
+class _Look:
+    """Tells the outside how far it is, and asks whether to stop."""
+
+    def __init__(self, lane: Lane, progress: Progress | None, stop: Stop | None) -> None:
+        self._lane, self._progress, self._stop = lane, progress, stop
+        self.stopped = False
+
+    def __call__(self, now: int) -> bool:
+        if self._progress is not None:
+            self._progress(*self._lane.over, to_seconds(now))
+        self.stopped = self._stop is not None and self._stop()
+        return self.stopped
+
+
 class Lane:
     """One run of one scenario through one engine.
 
@@ -219,24 +230,20 @@ class Lane:
         """
         replica, backlog = self._replica, self._backlog
         finished: list[Job] = []
-        now = rest = 0
-        looks = progress is not None or stop is not None
-        stopped = False
-        while True:
+        now = rest = turn = 0
+        look = None if progress is None and stop is None else _Look(self, progress, stop)
+        while look is None or not look.stopped:
             following = self._receive(now)
             if rest:
                 rest -= 1
             elif self._glides and replica.can_glide(backlog):
                 runs = replica.run_count
-                now = replica.glide(now, backlog, self._done, finished, _LOOK_UP_EVERY if looks else _NO_LIMIT)
+                now = replica.glide(now, backlog, self._done, finished, look)
                 if replica.run_count - runs < _WORTH_GLIDING:
                     rest = _REST
-                if looks:
-                    stopped = self._look_up(now, progress, stop)
                 following = self._receive(now)
-            elif looks and not replica.run_count % _LOOK_UP_EVERY:
-                stopped = self._look_up(now, progress, stop)
-            if stopped:
+            turn += 1
+            if look is not None and (look.stopped or (not turn % LOOK_UP_EVERY and look(now))):
                 break
             if replica.plan(now, following):
                 assert replica.end is not None
@@ -252,14 +259,18 @@ class Lane:
         for job in [*replica.scheduler.running, *replica.scheduler.waiting]:
             assert isinstance(job, Job)
             self._write(job, IN_FLIGHT)
-        self._lives.extend(self._glided())
-        self._lives.sort("id")
-        return Log(self._scenario, self._lives, (replica.runs,), self._stretches, self._gaps, now, stopped)
+        lives = self._glided()
+        if len(self._lives):
+            lives.extend(self._lives)
+            lives.sort("id")
+        return Log(
+            self._scenario, lives, (replica.runs,), self._stretches, self._gaps, now, look is not None and look.stopped
+        )
 
-    def _look_up(self, now: int, progress: Progress | None, stop: Stop | None) -> bool:
-        if progress is not None:
-            progress(len(self._done) + len(self._lives), len(self._requests), to_seconds(now))
-        return stop is not None and stop()
+    @property
+    def over(self) -> tuple[int, int]:
+        """Requests that are done, and all of them."""
+        return len(self._done) + len(self._lives), len(self._requests)
 
     def _receive(self, now: int) -> int | None:
         """Let requests join whose time has come, and return when the next one will."""
@@ -341,45 +352,46 @@ class Lane:
         )
 
     def _glided(self) -> Table:
-        """The lives of requests that went through without a job."""
+        """The lives of requests that went through without a job, by id."""
+        return Table.of(LIFE, len(self._done), self._glided_columns())
+
+    def _glided_columns(self) -> Iterator[Column]:
+        """The columns `LIFE`, each made when it is asked for."""
         import numpy as np
 
         requests, backlog, done = self._requests, self._backlog, self._done
-        if not len(done):
-            return Table(LIFE)
         place = done["place"]
         index = place if backlog.order is None else np.asarray(backlog.order, dtype=np.int64)[place]
+        by_id = np.argsort(index)
+        place, index = place[by_id], index[by_id]
 
-        def of(column: Sequence[int]) -> Column:
-            return np.asarray(column, dtype=np.int64)[index]
+        def of(column: Sequence[int], rows: Column) -> Column:
+            return np.asarray(column, dtype=np.int64)[rows]
 
-        classes, prompts = of(requests.class_indexes), of(requests.prompt_tokens)
+        classes, zero = of(requests.class_indexes, index), np.zeros_like(place)
         transport = np.asarray(self._transport, dtype=np.int64)[classes]
-        zero, last = np.zeros_like(place), done["last_token"] + transport
-        return Table.of(
-            {
-                "id": index,
-                "class_index": classes,
-                "number": of(requests.numbers),
-                "status": zero + COMPLETED,
-                "replica": zero,
-                "attempts": zero + 1,
-                "preemptions": zero,
-                "prompt_tokens": prompts,
-                "wanted_tokens": of(requests.output_tokens),
-                "output_tokens": np.asarray(backlog.outputs, dtype=np.int64)[place],
-                "cached_tokens": zero,
-                "computed_tokens": prompts,
-                "recomputed_tokens": zero,
-                "wasted_tokens": zero,
-                "arrival": of(requests.times),
-                "queued": np.asarray(backlog.joins, dtype=np.int64)[place],
-                "scheduled": done["scheduled"],
-                "first_token": done["first_token"] + transport,
-                "last_token": last,
-                "ended": last,
-                "transport": transport,
-                "first_run": done["first_run"],
-                "last_run": done["last_run"],
-            }
-        )
+        last = done["last_token"][by_id] + transport
+        prompts = of(requests.prompt_tokens, index)
+        yield index
+        yield classes
+        yield of(requests.numbers, index)
+        yield zero + COMPLETED
+        yield zero  # replica
+        yield zero + 1  # attempts
+        yield zero  # preemptions
+        yield prompts
+        yield of(requests.output_tokens, index)  # wanted
+        yield of(backlog.outputs, place)
+        yield zero  # cached
+        yield prompts  # computed
+        yield zero  # recomputed
+        yield zero  # wasted
+        yield of(requests.times, index)
+        yield of(backlog.joins, place)
+        yield done["scheduled"][by_id]
+        yield done["first_token"][by_id] + transport
+        yield last
+        yield last  # ended
+        yield transport
+        yield done["first_run"][by_id]
+        yield done["last_run"][by_id]
