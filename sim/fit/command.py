@@ -216,7 +216,8 @@ def _table(title: str, comparison: Comparison) -> str:
     errors = comparison.errors_percent
     for name, measured in comparison.measured.items():
         simulated = comparison.simulated[name]
-        lines.append(f"  {_LABELS[name]:<30}{measured:>12.4f}{simulated:>13.4f}{errors[name]:>+9.2f}")
+        error = f"{errors[name]:+.2f}" if name in errors else "-"
+        lines.append(f"  {_LABELS[name]:<30}{measured:>12.4f}{simulated:>13.4f}{error:>9}")
     lines.append(f"  {'a request, median: TTFT':<55}{comparison.ttft_median_error_percent:>9.2f}")
     lines.append(f"  {'a request, median: E2E':<55}{comparison.e2e_median_error_percent:>9.2f}")
     return "\n".join(lines) + "\n"

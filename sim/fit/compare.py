@@ -35,8 +35,8 @@ class Comparison:
 
     @property
     def errors_percent(self) -> dict[str, float]:
-        """Above zero where the simulation is slower."""
-        return {name: 100 * (self.simulated[name] / self.measured[name] - 1) for name in self.measured}
+        """Above zero where the simulation is slower. A figure measured as zero has no relative error."""
+        return {name: 100 * (self.simulated[name] / value - 1) for name, value in self.measured.items() if value}
 
     @property
     def worst_percent(self) -> float:

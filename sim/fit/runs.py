@@ -128,7 +128,7 @@ def load_run(path: Path, block_tokens: int = 16) -> MeasuredRun:
             number_of(path, line, row, name, least=float("-inf"))
             for name in (start, names["first_token_s"], names["last_token_s"])
         ]
-        if not times[0] <= times[1] <= times[2]:
+        if not times[0] < times[1] <= times[2]:
             raise ScenarioError(
                 f"{path}, line {line}: {start}, {names['first_token_s']} and {names['last_token_s']} must follow "
                 "each other and be of one clock; remove the row or correct it"

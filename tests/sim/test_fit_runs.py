@@ -288,3 +288,40 @@ def test_the_command_refuses_in_one_sentence(arguments: tuple[str, ...], told: s
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+def test_requests_of_one_token_have_no_tpot(tmp_path: Path) -> None:
+    path = tmp_path / "single.jsonl"
+    rows = [
+        {
+            "arrival_s": 0.5 * i,
+            "prompt_tokens": 100 + 50 * (i % 7),
+            "output_tokens": 1,
+            "first_token_s": 0.5 * i + 0.02 + 1e-4 * (100 + 50 * (i % 7)),
+            "last_token_s": 0.5 * i + 0.02 + 1e-4 * (100 + 50 * (i % 7)),
+        }
+        for i in range(30)
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    done = sim_fit(str(path), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not [name for name in found["fitted"]["measured"] if name.startswith("tpot")]
+    assert found["step_cost"]["base_s"] == pytest.approx(0.02, rel=1e-3)
+    assert found["step_cost"]["per_prefill_token_s"] == pytest.approx(1e-4, rel=1e-3)
+
+
+def test_the_command_fits_steps_and_chooses_a_form(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    rows = ["seconds,prefill_tokens,decode_seqs,context_tokens"]
+    rows += [f"{0.001 + max(0.005, 2e-5 * n)},{n},0,0" for n in (10, 50, 100, 200, 400, 800, 1600)]
+    rows += [f"{0.001 + max(0.005, 2e-5 * n) + 4e-8 * 500 * n},0,{n},{500 * n}" for n in (1, 10, 100, 200, 400)]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    done = sim_fit(str(path), "--form", "auto", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["form"] == "mixed_max"
+    assert found["error"]["max_percent"] < 1
+    text = sim_fit(str(path), "--form", "auto").stdout
+    assert "kind: mixed_max" in text
+    assert "error of a step" in text
