@@ -11,16 +11,24 @@ from typing import Any
 
 import pytest
 
+from question_bank.load import Bank, load_bank
 from tutor.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
 CHECKPOINT = "serving/prefill-decode/next-experiment"
 
 
+@pytest.fixture(scope="session")
+def whole_bank() -> Bank:
+    """Our packs, read once: a command reads them anew, and there are many commands here."""
+    return load_bank()
+
+
 @pytest.fixture
-def drill(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def drill(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whole_bank: Bank) -> Run:
     """Runs a drill command in this process, with an own data directory."""
     monkeypatch.setenv("TUTOR_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("tutor.cli.drill_kit.load_bank_for", lambda flags: whole_bank)
 
     def run(*args: str, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))

@@ -143,7 +143,12 @@ def test_an_hour_over_the_rollover_is_a_new_day_for_memory(drills: Drills, clock
 def test_a_clock_put_back_moves_nothing_into_the_past(drills: Drills, clock: Clock, answer: Answer) -> None:
     answer(name(0), 3)
     at = clock.now
+    assert drills.clock_warning(clock()) is None
     clock.now = at - timedelta(days=30)
+    warning = drills.clock_warning(clock())
+    assert warning is not None
+    assert "2026-01-31 09:00" in warning
+    assert "2026-03-02 09:00" in warning
     late = answer(name(0), 1)
     assert late.recorded.review.clock_behind
     assert late.recorded.review.day == date(2026, 3, 2)

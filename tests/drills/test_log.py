@@ -193,6 +193,10 @@ def act(drills: Drills, clock: Clock, steps: list[tuple[str, int, int, int | Non
             drills.note(item_id, f"after {minutes}", now)
 
 
+def today(drills: Drills) -> list[str]:
+    return [row[0] for row in drills.cache.rows("SELECT item_id FROM queue ORDER BY place")]
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=actions)
 def test_whatever_happens_the_cache_is_what_replay_gives_and_an_import_gives_the_same(
@@ -203,14 +207,13 @@ def test_whatever_happens_the_cache_is_what_replay_gives_and_an_import_gives_the
     with open_store(folder / "a.db") as store, Drills(store, deck) as drills:
         act(drills, clock, steps)
         assert drills.check() == []
-        cards = drills.cache.cards()
-        order = drills.cache.rows("SELECT item_id, why FROM queue ORDER BY place")
         drills.queue.refresh(clock())
+        cards, order = drills.cache.cards(), today(drills)
         drills.cache.rebuild()
-        assert drills.cache.cards() == cards
         drills.queue.refresh(clock())
+        # The order that was kept up answer by answer is the one worked out anew.
+        assert (drills.cache.cards(), today(drills)) == (cards, order)
         lines = list(export_lines(store))
-        assert len(order) <= 4
         with open_store(folder / "b.db") as other, Drills(other, deck) as copied:
             import_lines(other, lines, source="a")
             copied.queue.refresh(clock())

@@ -31,6 +31,9 @@ def open_drills(flags: dict[str, object]) -> Iterator[Drills]:
 
     bank = load_bank_for(flags)
     with open_store(settings_for(flags).store_file) as store, Drills.open(store, bank) as drills:
+        warning = drills.clock_warning(now())
+        if warning is not None:
+            click.echo(warning, err=True)
         for sentence in drills.sync(now()):
             click.echo(sanitize(sentence), err=True)
         yield drills

@@ -108,7 +108,9 @@ class Cache:
             self.path.touch(mode=FILE_MODE)
         connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None, timeout=_BUSY_TIMEOUT_S)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            # Refused while another program does the same, which is as good.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode = WAL")
             # A power cut may cost the last entries; they are read from the log again.
             connection.execute("PRAGMA synchronous = NORMAL")
             database = Database(connection, execute_plugins=False)

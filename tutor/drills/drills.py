@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from question_bank import Question
     from question_bank.load import Bank
 
+CLOCK_SLACK: Final = timedelta(minutes=5)
 EXAMPLE: Final = -1
 """The draw of numbers kept for worked examples; presentations never use it."""
 LONGEST_TIMES_MINUTES: Final = 2
@@ -133,6 +134,18 @@ class Drills:
     def today(self, now: datetime) -> date:
         """The local day of a moment."""
         return self.queue.today(now)
+
+    def clock_warning(self, now: datetime) -> str | None:
+        """A sentence when the clock says an earlier time than the last record; None when all is well."""
+        rows = self.store.query("SELECT at FROM events ORDER BY seq DESC LIMIT 1")
+        last = datetime.fromisoformat(rows[0][0]) if rows else now
+        if last - now <= CLOCK_SLACK:
+            return None
+        there = last.astimezone(now.tzinfo)
+        return (
+            f"The clock says {now:%Y-%m-%d %H:%M}, and the last record is of {there:%Y-%m-%d %H:%M}: one is wrong. "
+            "Set the clock; if it had been ahead, undo what was answered then."
+        )
 
     def day_ends(self, now: datetime) -> datetime:
         """When the local day ends: a screen asks for the next item again then."""
