@@ -188,7 +188,7 @@ def _distribution(axes: Axes, result: Result, metric: str) -> None:
         return
     if min(shown) > 0 and max(shown) > 20 * min(shown):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_major_formatter("{x:,g}")
     axes.set_ylim(0, 1.02)
     axes.axhline(0.95, color="#999999", linewidth=0.6)
     axes.annotate("95 %", (0.005, 0.955), xycoords=("axes fraction", "data"), fontsize=7, color="#666666")
@@ -292,10 +292,12 @@ def plot_points(
     y: Sequence[str],
     labels: Sequence[str],
     limit_s: float | None = None,
+    title: str = "",
 ) -> Figure:
     """As `plot_tradeoff`, from numbers by metric name; a point without a number is left out."""
     figure = _new(8, 5)
     axes = figure.subplots()
+    axes.set_title(title, fontsize=10)
     for number, name in enumerate(y):
         pairs = [
             (at, value * 1000)
@@ -312,7 +314,7 @@ def plot_points(
             axes.annotate(label, (at, height * 1000), fontsize=7, xytext=(4, -9), textcoords="offset points")
     if axes.get_lines():
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_major_formatter("{x:,g}")
         axes.legend(fontsize=8)
     axes.set_xlabel(name_in_words(x))
     axes.set_ylabel("milliseconds")

@@ -165,5 +165,9 @@ def _plot(path: Path, points: Sequence[Point], metrics: Sequence[str]) -> None:
     if not ready:
         raise ScenarioError(f"{path}: no point has figures to draw; see the reasons with --json")
     labels = [", ".join(str(value) for _, value in point.changes) for point in ready]
+    sizes = sorted({point.counts["submitted"] for point in ready})
+    requests = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    title = f"{', '.join(name for name, _ in ready[0].changes)}; {requests} requests a point"
+    values = [point.values for point in ready]
     with writing(path):
-        save(plot_points([point.values for point in ready], x=across, y=latencies, labels=labels), path)
+        save(plot_points(values, x=across, y=latencies, labels=labels, title=title), path)

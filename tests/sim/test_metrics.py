@@ -163,3 +163,29 @@ def test_goodput_counts_are_named_and_near_misses_are_helped() -> None:
 def test_most_waiting_counts_between_the_starts_of_steps_too() -> None:
     """Of the exercise's two requests one waits 100 ms while the other's prompt is read: one, not none."""
     assert simulate(builtin_scenario("exercise")).metric("peak_waiting") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["trial_baseline", "kv_pressure", "priorities", "prefix_cache", "split_prefill_decode"]
+)
+def test_stages_add_up(name: str) -> None:
+    """TTFT = preprocessing + queue + prefill + transport, E2E = TTFT + decode, and gaps add up to decode time."""
+    scenario = builtin_scenario(name)
+    few = [item.model_copy(update={"transport_s": 0.002, "preprocess_s": 0.003}) for item in scenario.classes]
+    result = simulate(scenario.model_copy(update={"classes": tuple(few)}))
+    assert result.counts.completed == result.counts.submitted
+    means = {}
+    for metric in ("ttft", "queue", "prefill", "decode", "e2e", "itl"):
+        summary = result.overall.summary(metric)
+        assert summary is not None
+        means[metric] = summary.mean_s
+        assert summary.p50_s <= summary.p90_s <= summary.p95_s <= summary.p99_s <= summary.max_s
+    assert means["ttft"] == pytest.approx(0.005 + means["queue"] + means["prefill"], rel=1e-9)
+    assert means["e2e"] == pytest.approx(means["ttft"] + means["decode"], rel=1e-9)
+    itl = result.overall.itl
+    assert itl is not None
+    assert itl.n * means["itl"] == pytest.approx(result.counts.completed * means["decode"], rel=1e-9)
+    tokens = result.overall.output_tokens
+    assert itl.n == tokens - result.counts.completed
+    # As many tokens a second as the duration says.
+    assert result.metric("output_tokens_per_s") == pytest.approx(tokens / result.duration_s)
