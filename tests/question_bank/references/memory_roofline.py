@@ -87,3 +87,120 @@ def _(p: P) -> R:
     operations = sum(p["flop_each"] * p["params_b"] * 1e9 for _token in range(int(p["prompt_tokens"])))
     reached = p["tflops"] * 1e12 * p["gpus"] * (p["mfu"] / 100)
     return {"work": operations / 1e12, "prefill": 1000 * operations / reached}
+
+
+@reference("floor-of-a-stream")
+def _(p: P) -> R:
+    share = p["weights_gb"] * GB / p["gpus"]
+    seconds = share / (p["bandwidth_gbs"] * GB)
+    return {"floor_ms": 1000 * seconds, "stream": 1 / seconds}
+
+
+@reference("step-of-a-batch")
+def _(p: P) -> R:
+    read = p["weights_gb"] * GB
+    for _sequence in range(int(p["batch"])):
+        read += p["context_tokens"] * p["token_kb"] * 1000
+    seconds = p["overhead_ms"] / 1000 + read / (p["bandwidth_gbs"] * GB)
+    return {"step_ms": 1000 * seconds, "total": p["batch"] / seconds}
+
+
+@reference("where-caches-weigh-as-much")
+def _(p: P) -> R:
+    tokens = p["params_b"] * 1e9 * p["param_bytes"] / (p["token_kib"] * KIB)
+    return {"in_all": tokens, "each": tokens / p["batch"]}
+
+
+def prompt_work(parameters: float, layers: float, width: float, tokens: float) -> float:
+    """Operations of a prefill: every token through the weights, and every pair in every layer."""
+    pairs = tokens * tokens / 2
+    return 2 * parameters * tokens + layers * pairs * width * 2 * 2
+
+
+@reference("longer-prompt")
+def _(p: P) -> R:
+    parameters = p["params_b"] * 1e9
+
+    def surplus(tokens: float) -> float:
+        both = prompt_work(parameters, p["layers"], p["width"], tokens)
+        return both - 2 * (2 * parameters * tokens)
+
+    low, high = 1.0, 1e7
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if surplus(middle) > 0 else (middle, high)
+    long, short = (prompt_work(parameters, p["layers"], p["width"], p[f"{name}_tokens"]) for name in ("long", "short"))
+    return {"equal_at": low, "times": long / short}
+
+
+@reference("four-bit-step")
+def _(p: P) -> R:
+    def step_ms(bits: float) -> float:
+        read = p["weights_gb"] * bits / 16 + p["kv_gb"]
+        return p["overhead_ms"] + 1e3 * read / p["bandwidth_gbs"]
+
+    return {"before_ms": step_ms(16), "after_ms": step_ms(4), "factor": step_ms(16) / step_ms(4)}
+
+
+@reference("room-from-fewer-bits")
+def _(p: P) -> R:
+    def tokens(bytes_each: float) -> float:
+        left = p["usable_gb"] * GB - p["params_b"] * 1e9 * bytes_each
+        return left / (p["token_kib"] * KIB * bytes_each / 2)
+
+    return {
+        "tokens_before": int(tokens(2)),
+        "tokens_after": int(tokens(1)),
+        "factor": tokens(1) / tokens(2),
+    }
+
+
+@reference("all-reduces-in-a-step")
+def _(p: P) -> R:
+    def step_ms(gpus: float) -> float:
+        spent_us = 0.0
+        for _layer in range(int(p["layers"])):
+            share_gb = p["weights_gb"] / p["layers"] / gpus
+            spent_us += share_gb / p["bandwidth_gbs"] * 1e6
+            spent_us += p["allreduce_us"]  # after attention
+            spent_us += p["allreduce_us"]  # after the feed-forward block
+        return spent_us / 1000
+
+    small, large = step_ms(p["small"]), step_ms(p["large"])
+    return {"small_ms": small, "large_ms": large, "speedup": small / large}
+
+
+@reference("bubbles")
+def _(p: P) -> R:
+    """The pipe as a grid: stage s works on micro-batch m in slot s + m."""
+    stages, micro = int(p["stages"]), int(p["micro"])
+    busy = {(stage, stage + batch) for stage in range(stages) for batch in range(micro)}
+    slots = 1 + max(slot for _stage, slot in busy)
+    return {"idle": 100 * (1 - len(busy) / (stages * slots)), "round_ms": slots * p["stage_ms"]}
+
+
+@reference("experts-touched")
+def _(p: P) -> R:
+    untouched = 1.0
+    for _token in range(int(p["batch"])):
+        untouched *= (p["experts"] - p["chosen"]) / p["experts"]
+    share = 1 - untouched
+    return {
+        "touched": p["experts"] * share,
+        "read_ms": 1e3 * (p["shared_gb"] + share * p["experts_gb"]) / p["bandwidth_gbs"],
+    }
+
+
+@reference("full-with-two-requests")
+def _(p: P) -> R:
+    left = p["card_gb"] * GB * p["share"] / 100 - p["params_b"] * 1e9 * p["param_bytes"] - p["rest_gb"] * GB
+    tokens = whole_requests(left, p["token_kib"] * KIB)
+    return {"tokens": tokens, "each": tokens / 2}
+
+
+@reference("growing-until-it-breaks")
+def _(p: P) -> R:
+    free = p["pool_tokens"] - p["pool_tokens"] * p["usage"] / 100
+    one = p["rate"] / p["running"]
+    seconds = free / sum(one for _request in range(int(p["running"])))
+    return {"seconds": seconds, "each": one * seconds}
