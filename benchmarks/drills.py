@@ -96,6 +96,7 @@ def start(path: Path, items: int, now: datetime) -> float:
     deck = deck_of(items)
     began = time.perf_counter()
     with open_store(path) as store, Drills(store, deck) as drills:
+        drills.sync(now)
         shown = drills.next(now)
         passed = time.perf_counter() - began
         assert shown is not None

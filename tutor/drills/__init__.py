@@ -1,7 +1,8 @@
 """Drills: what was missed comes back. A review log that is only ever added to, and all that follows from it."""
 
 from tutor.drills.deck import Deck, DrillItem
-from tutor.drills.drills import Answered, Drills, Presentation, check_drills, check_log
+from tutor.drills.drills import Answered, Drills, Presentation
+from tutor.drills.health import check_drills, check_log
 from tutor.drills.log import DrillError, DrillLog, Undo
 from tutor.drills.memory import Memory, MemoryModel, Rating
 from tutor.drills.plan import DrillPlan

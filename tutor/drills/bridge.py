@@ -57,14 +57,22 @@ def take_in_interviews(drills: Drills, now: datetime) -> tuple[str, ...]:
         seen = 0
     if seen == head:
         return ()
-    streams = store.query(
-        "SELECT DISTINCT stream FROM events WHERE seq > ? AND seq <= ? AND +stream >= ? AND +stream < ?",
-        (seen, head, interview.STREAM_PREFIX, "interview;"),
+    streams = (
+        [
+            str(row[0])
+            for row in store.query(
+                # The unary plus keeps SQLite on the log's own order: only what is new is looked at.
+                "SELECT DISTINCT stream FROM events WHERE seq > ? AND seq <= ? AND +stream >= ? AND +stream < ?",
+                (seen, head, interview.STREAM_PREFIX, "interview;"),
+            )
+        ]
+        if seen
+        else store.streams(interview.STREAM_PREFIX)
     )
     told = []
-    for (stream,) in streams:
+    for stream in streams:
         try:
-            take_in(drills, str(stream).removeprefix(interview.STREAM_PREFIX), now)
+            take_in(drills, stream.removeprefix(interview.STREAM_PREFIX), now)
         except interview.EventError as error:
             told.append(f"{stream} is left out of the drills. {error}")
     cache.set_meta(_SEEN, f"{head} {head_id}")
@@ -139,7 +147,7 @@ def _enter(
     now: datetime,
 ) -> int:
     identity = presentation_id(interview_id, entry.position)
-    known = drills.log.find(entry.item_id, identity)
+    known = drills.log.find(identity)
     if known is None:
         if outcome.rating is None:
             return 0

@@ -48,6 +48,7 @@ _SCHEMA: Final = """
         item_id TEXT PRIMARY KEY, place INTEGER NOT NULL, version INTEGER NOT NULL, kind TEXT NOT NULL,
         grouping TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX items_version ON items (version) WHERE version > 1;
     CREATE INDEX items_group ON items (grouping);
     CREATE TABLE queue (
         place INTEGER PRIMARY KEY, item_id TEXT NOT NULL UNIQUE, grouping TEXT NOT NULL, kind TEXT NOT NULL,
@@ -284,8 +285,9 @@ class Cache:
         return [
             (str(item_id), int(old), int(new))
             for item_id, old, new in self.rows(
-                "SELECT c.item_id, c.version, i.version FROM cards c JOIN items i ON i.item_id = c.item_id "
-                "WHERE c.version < i.version ORDER BY i.place"
+                # Only an item above its first version can be newer than what was answered; most are not looked at.
+                "SELECT c.item_id, c.version, i.version FROM items i JOIN cards c ON c.item_id = i.item_id "
+                "WHERE i.version > 1 AND c.version < i.version ORDER BY i.place"
             )
         ]
 

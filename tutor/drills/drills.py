@@ -17,7 +17,8 @@ from tutor.drills.cache import Cache
 from tutor.drills.day import local_day, next_rollover
 from tutor.drills.deck import Deck, DrillItem, variant_seed
 from tutor.drills.fold import CONFIDENT, CardState
-from tutor.drills.log import DrillError, DrillLog, Recorded, Undo
+from tutor.drills.health import checked
+from tutor.drills.log import DrillError, DrillLog, Recorded, Settings, Undo
 from tutor.drills.marking import QUICK_MODE
 from tutor.drills.memory import Rating
 from tutor.drills.plan import DrillPlan
@@ -104,6 +105,11 @@ class Drills:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def settings(self) -> Settings:
+        """Plans and parameters as they stand."""
+        return self.cache.settings
 
     # -- what is due ----------------------------------------------------------------------------------------------
 
@@ -304,7 +310,7 @@ class Drills:
         interview_id, _ = full_answer(presentation)
         take_in_interviews(self, now)
         self.queue.refresh(now)
-        recorded = self.log.find(presentation.item.id, presentation_id(interview_id, 0))
+        recorded = self.log.find(presentation_id(interview_id, 0))
         return None if recorded is None else self.answered(presentation, recorded, presentation.card)
 
     # -- other actions --------------------------------------------------------------------------------------------
@@ -354,43 +360,7 @@ class Drills:
 
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Where the derived state is not the replayed one; `repair` replays it."""
-        return _checked(self.log, self.cache, repair=repair)
-
-
-def check_drills(store: Store) -> list[Problem]:
-    """Where the drill state kept for a store is not what its log gives; for `tutor doctor`, which has no deck at hand.
-
-    Raises:
-        StoreError: the cache cannot be read or written.
-    """
-    log = DrillLog(store)
-    cache = Cache(log)
-    try:
-        return _checked(log, cache, repair=False)
-    finally:
-        cache.close()
-
-
-def _checked(log: DrillLog, cache: Cache, *, repair: bool) -> list[Problem]:
-    try:
-        wrong = cache.differences()
-    except ev.DrillEventError:
-        return check_log(log)
-    if wrong and repair:
-        cache.rebuild()
-    remedy = "It was replayed." if repair else "'tutor drill check --repair' replays it."
-    return [Problem(f"The drill state of {item_id} is not what its log gives.", remedy) for item_id in wrong]
-
-
-def check_log(log: DrillLog) -> list[Problem]:
-    """The items whose events cannot be understood; empty when all can."""
-    problems = []
-    for item_id in log.item_ids():
-        try:
-            log.entries(item_id)
-        except ev.DrillEventError as error:
-            problems.append(Problem(f"{item_id}: {error.message}", error.hint))
-    return problems
+        return checked(self.log, self.cache, repair=repair)
 
 
 def _duration_ms(presentation: Presentation, now: datetime) -> int | None:

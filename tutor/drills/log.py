@@ -115,7 +115,7 @@ class DrillLog:
                     parameters = given
         return Settings(tuple(plans[name] for name in sorted(plans)), parameters)
 
-    def find(self, item_id: str, presentation_id: str) -> Recorded | None:
+    def find(self, presentation_id: str) -> Recorded | None:
         """The review of a presentation, if there is one; undone ones are found too."""
         rows = self.store.query(
             "SELECT id, payload, at FROM events WHERE id = ?", (ev.once_id(ev.Reviewed.kind, presentation_id),)
@@ -143,7 +143,7 @@ class DrillLog:
             StoreError: it could not be stored.
         """
         with self.store.writing():
-            known = self.find(item_id, review.presentation_id)
+            known = self.find(review.presentation_id)
             if known is not None:
                 return known
             if live:
