@@ -71,12 +71,12 @@ def experiment() -> Experiment:
         "Poisson, limits 0.4 s to the first token and 40 ms a token for 90 % of the requests; one replica with whole "
         "prompts first, against two for prompts and one for decodes behind NVLink (300 GB/s).",
         (
-            Claim("colocated, req/s a GPU", "1.6", f"{together:.1f}", verdict(together, 1.6)),
-            Claim("prompts only, req/s a GPU", "5.6", f"{prefill:.1f}", verdict(prefill, 5.6)),
-            Claim("decodes only, req/s a GPU", "10", f"{decode:.1f}", verdict(decode, 10)),
+            Claim("colocated, req/s a GPU", "1.6 †", f"{together:.1f}", verdict(together, 1.6)),
+            Claim("prompts only, req/s a GPU", "5.6 †", f"{prefill:.1f}", verdict(prefill, 5.6)),
+            Claim("decodes only, req/s a GPU", "10 †", f"{decode:.1f}", verdict(decode, 10)),
             Claim(
                 "two prefill and one decode GPU over colocated, req/s a GPU",
-                "2.1x (3.3 against 1.6)",
+                "2.1x (3.3 against 1.6) †",
                 f"{fleet / 3 / together:.1f}x ({fleet / 3:.1f} against {together:.1f})",
                 "same direction" if fleet / 3 > together else "differs",
             ),

@@ -33,6 +33,7 @@ def main(options: dict[str, Any]) -> dict[str, Any]:
         "block_size": block,
         "max_num_seqs": options["max_seqs"],
         "max_num_batched_tokens": options["token_budget"],
+        "enable_prefix_caching": options["prefix_cache"],
         "timing_model": timing,
     }
     config = core._normalize_mocker_config({"engine": engine, "num_gpu_blocks_is_explicit": True})

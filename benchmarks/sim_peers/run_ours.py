@@ -49,7 +49,7 @@ def scenario_data(options: dict[str, Any]) -> dict[str, Any]:
             "token_budget": options["token_budget"],
             "kv_blocks": options["kv_tokens"] // options["block_tokens"],
             "block_tokens": options["block_tokens"],
-            "prefix_cache": True,
+            "prefix_cache": options["prefix_cache"],
         },
         "step_cost": cost,
     }
