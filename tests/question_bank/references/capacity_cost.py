@@ -82,3 +82,76 @@ def _(p: P) -> R:
     stay = {name: inside[name] * p["service_ms"] / (p[name] / 100) for name in inside}
     queue = {name: stay[name] - p["service_ms"] for name in stay}
     return {"stay_ms": stay["high"], "factor": queue["high"] / queue["low"]}
+
+
+# ---- open and closed load
+
+
+@reference("minutes-of-overload")
+def _(p: P) -> R:
+    waiting = 0.0
+    for _ in range(int(p["seconds"])):
+        waiting += p["offered"] - p["served"]
+    left, at = waiting, 0.0
+    step = 1 / 64
+    while left > 1e-9:
+        gained = min(left, (p["served"] - p["calm"]) * step)
+        left -= gained
+        at += gained / (p["served"] - p["calm"])
+    return {"waiting": waiting, "wait": sum(1 / p["served"] for _ in range(int(waiting))), "drain": at}
+
+
+def answer_time(users: float, think: float, ceiling: float) -> float:
+    """Where rate × (think + answer) makes up all users, found by halving."""
+    low, high = 0.0, 10_000.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ceiling * (think + middle) < users else (low, middle)
+    return low
+
+
+@reference("users-and-ceiling")
+def _(p: P) -> R:
+    return {
+        "full": sum(p[name] * p["ceiling"] for name in ("think", "alone")),
+        "answer": answer_time(p["users"], p["think"], p["ceiling"]),
+        "answer_short": answer_time(p["users"], p["think_short"], p["ceiling"]),
+    }
+
+
+@reference("stop-not-seen")
+def _(p: P) -> R:
+    busy_ms = int((p["run_s"] - p["stop_s"]) * 1000)
+    samples = ["fast"] * (busy_ms // int(p["answer_ms"])) + ["slow"]
+    # Production requests at fine, even spacing; the stop lies in the middle.
+    ticks = int(p["run_s"]) * 100
+    begin = (p["run_s"] - p["stop_s"]) / 2
+    times = [(tick + 0.5) * p["run_s"] / ticks for tick in range(ticks)]
+    held = [begin + p["stop_s"] - at for at in times if begin < at <= begin + p["stop_s"]]
+    return {
+        "seen": 100 * samples.count("slow") / len(samples),
+        "real": 100 * len(held) / ticks,
+        "held": sum(held) / len(held),
+    }
+
+
+@reference("longer-answers")
+def _(p: P) -> R:
+    users = int(p["users"])
+    ends = [p["prefill_ms"] * (place + 1) for place in range(users)]
+    at = ends[-1]
+    for _ in range(int(p["tokens"]) - 1):
+        at += p["step_ms"]
+    return {"before": ends[-1], "after": sum(ends) / users, "rate": users / (at / 1000)}
+
+
+@reference("slightly-too-fast")
+def _(p: P) -> R:
+    free = 0.0
+    first = 0.0
+    for number in range(int(p["count"])):
+        arrival = number * p["gap_ms"]
+        free = max(free, arrival) + p["work_ms"]
+        first = free - arrival
+    per_s = {name: 1 / (p[name] / 1000) for name in ("gap_ms", "work_ms")}
+    return {"last": first / 1000, "growth": per_s["gap_ms"] - per_s["work_ms"]}
