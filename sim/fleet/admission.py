@@ -36,7 +36,7 @@ class Gate:
 
     def admits(self) -> bool:
         """Whether the front end lets a request in."""
-        if self._queue_limit is not None and self._driver.waiting() >= self._queue_limit:
+        if self._queue_limit is not None and self._driver.pools.waiting() >= self._queue_limit:
             return False
         if self._period is None:
             return True
@@ -76,4 +76,4 @@ class Gate:
         if seq.scheduled is None:
             driver.abort(node, seq)
             driver.refuse(life)
-            driver.round_off()
+            driver.machines.round_off()

@@ -32,7 +32,6 @@ class _Manners:
         self.timeout = None if client.timeout_s is None else to_ticks(client.timeout_s)
         self.cancel_delay = to_ticks(client.cancel_delay_s) if client.cancel_reaches_server else None
         self.retries = client.retries
-        self.waits_forever = self.patience is None and self.timeout is None
 
 
 class Clients:
@@ -45,8 +44,6 @@ class Clients:
     def watch(self, life: Life) -> None:
         """An attempt was sent: set its deadlines."""
         manners = self._manners[life.class_index]
-        if manners.waits_forever:
-            return
         sent, clock = life.sent, self._driver.clock
         if manners.patience is not None:
             clock.after(manners.patience, Rank.CLIENT, lambda: self._impatient(life, sent))
@@ -56,8 +53,6 @@ class Clients:
     def in_time(self, life: Life, first_seen: int, all_seen: int) -> bool:
         """Whether the client is still there when the answer that has just been finished reaches it."""
         manners = self._manners[life.class_index]
-        if manners.waits_forever:
-            return True
         if manners.patience is not None:
             # If that moment is over, it had seen a first token then, of a replica that was lost since.
             until = life.sent + manners.patience
@@ -71,7 +66,7 @@ class Clients:
             if self._driver.seen_now(life).first_token == NONE:
                 self._leave(life)
             else:
-                self._driver.round_off()
+                self._driver.machines.round_off()
 
     def _timed_out(self, life: Life, sent: int) -> None:
         if life.waits and life.sent == sent:
@@ -90,7 +85,7 @@ class Clients:
                 driver.clock.after(delay, Rank.CLIENT, lambda: driver.abort_late(node, seq))
         if not self.tries_again(life, "timeout"):
             driver.end(life, CANCELLED)
-        driver.round_off()
+        driver.machines.round_off()
 
     def tries_again(self, life: Life, trouble: Trouble) -> bool:
         """Whether the client sends it once more; then it will, after its back-off."""
@@ -114,7 +109,7 @@ class Clients:
         life.served = None
         life.seen = NOTHING
         self._driver.send(life)
-        self._driver.round_off()
+        self._driver.machines.round_off()
 
 
 class _Loop:
@@ -172,4 +167,4 @@ class ClosedLoops:
             body.prefix,
             loop.priority,
         )
-        driver.round_off()
+        driver.machines.round_off()

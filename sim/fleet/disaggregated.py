@@ -16,7 +16,7 @@ from sim.table import NONE
 from sim.ticks import TICKS_PER_S, to_ticks
 
 if TYPE_CHECKING:
-    from sim.fleet.driver import Driver, Pool
+    from sim.fleet.driver import Driver
 
 
 class Split:
@@ -26,9 +26,9 @@ class Split:
     time; a transfer takes the link that is free first.
     """
 
-    def __init__(self, driver: Driver, spec: Disaggregated, decoders: Pool) -> None:
+    def __init__(self, driver: Driver, spec: Disaggregated) -> None:
         self._driver = driver
-        self._decoders = decoders
+        self._decoders = driver.pools.decoders
         self._early_token = spec.first_token == "prefill"
         self._per_token = Fraction(repr(spec.kv_bytes_per_token)) / Fraction(repr(spec.bandwidth_bytes_per_s))
         self._latency = to_ticks(spec.latency_s)
@@ -88,7 +88,7 @@ class Split:
         clock = self._driver.clock
         node = self._decoders.router.choose(life.prefix, clock.now)
         if node is None:
-            if self._driver.has_hope(self._decoders):
+            if self._driver.pools.has_hope(self._decoders):
                 self._waiting.append((life, seq))
             else:
                 self._driver.see(life)
@@ -112,4 +112,4 @@ class Split:
             life.attempts += 1
             life.lost_tokens = seq.prompt_tokens
             driver.place(life, driver.fresh(life))
-        driver.round_off()
+        driver.machines.round_off()

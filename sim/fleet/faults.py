@@ -39,7 +39,7 @@ class _losing:
         node.starts += 1
         node.state = State.OFF if fault.down_s is None else State.LOST
         node.renew()
-        driver.refresh_routers()
+        driver.pools.refresh()
         if fault.down_s is not None:
             loss = node.starts
             driver.clock.after(to_ticks(fault.down_s), Rank.WORLD, lambda: _machine_is_back(driver, node, loss))
@@ -47,13 +47,13 @@ class _losing:
             driver.counted(life, seq)
             if life.seq is seq:
                 _go_on(driver, life, seq, node, fault)
-        driver.give_up_hope()
-        driver.round_off()
+        driver.pools.give_up_hope()
+        driver.machines.round_off()
 
 
 def _empty(driver: Driver, node: Node) -> list[tuple[Sequence, Life]]:
     """Take everything off a node, with what it had at this instant."""
-    driver.catch_up(node)
+    driver.machines.catch_up(node)
     victims = [*node.inside.items()]
     for seq, life in victims:
         if life.seq is seq:
@@ -86,8 +86,8 @@ def _go_on(driver: Driver, life: Life, seq: Sequence, node: Node, fault: Loss) -
 
 def _machine_is_back(driver: Driver, node: Node, loss: int) -> None:
     if node.starts == loss and node.state is State.LOST:
-        driver.start(node, 0)
-        driver.round_off()
+        driver.pools.start(node, 0)
+        driver.machines.round_off()
 
 
 def _schedule_slow(driver: Driver, fault: Slow) -> None:
@@ -100,6 +100,6 @@ def _schedule_slow(driver: Driver, fault: Slow) -> None:
 
 def _change_pace(driver: Driver, node: Node, factor: Fraction) -> None:
     """The step under way keeps its pace; overlapping slow-downs multiply."""
-    driver.catch_up(node)
+    driver.machines.catch_up(node)
     node.change_pace(factor)
-    driver.round_off()
+    driver.machines.round_off()

@@ -15,13 +15,17 @@ from sim.replica import Sequence
 from sim.server import Server
 
 
-def prompt_work(seq: Sequence) -> int:
-    """Tokens to work through before the next one comes of it; 0 when it only decodes.
+def tokens_left(seq: Sequence) -> int:
+    """Tokens to work through before the next one comes of it.
 
     A request that goes on after its replica was lost works through what it had said as well.
     """
-    left = seq.prompt_tokens + seq.generated - seq.computed
-    return 0 if left == 1 and seq.generated else left
+    return seq.prompt_tokens + seq.generated - seq.computed
+
+
+def only_decodes(seq: Sequence) -> bool:
+    """Whether a sequence that takes a seat has no prompt work: all but its latest token are in the cache."""
+    return tokens_left(seq) <= (seq.generated > 0)
 
 
 class StepPlan(NamedTuple):
@@ -69,13 +73,13 @@ class ServerState:
         if seq.scheduled is None:
             seq.scheduled = now
         self.running[seq.id] = seq
-        if prompt_work(seq):
+        if not only_decodes(seq):
             self.prompting[seq.id] = seq
         return seq
 
     def seat_prefilled(self, now: int) -> None:
         """Seat requests at the head of the queue that have no prompt work left."""
-        while self.free_seats and (head := self.head()) is not None and not prompt_work(head):
+        while self.free_seats and (head := self.head()) is not None and only_decodes(head):
             self.seat_head(now)
 
     def seat_up_to(self, limit: int, now: int) -> list[tuple[Sequence, int]]:
@@ -83,13 +87,13 @@ class ServerState:
         seated: list[tuple[Sequence, int]] = []
         while len(seated) < limit and self.prompt_can_start():
             seq = self.seat_head(now)
-            seated.append((seq, prompt_work(seq)))
+            seated.append((seq, tokens_left(seq)))
         return seated
 
     def prompt_can_start(self) -> bool:
         """Whether a seat is free and the head of the queue has prompt work."""
         head = self.head()
-        return head is not None and self.free_seats > 0 and prompt_work(head) > 0
+        return head is not None and self.free_seats > 0 and not only_decodes(head)
 
     def decoding(self) -> list[Sequence]:
         """Sequences whose prompt is done, in the order they were seated."""
@@ -127,7 +131,7 @@ class Static:
         if not state.running:
             while state.waiting and len(state.running) < self._batch_size:
                 state.seat_head(now)
-            batch = [(seq, prompt_work(seq)) for seq in state.prompting.values()]
+            batch = [(seq, tokens_left(seq)) for seq in state.prompting.values()]
             if batch:
                 return StepPlan("prefill", batch, [])
         return _decode_step(state)
@@ -169,7 +173,7 @@ class Alternating:
         seq = next(iter(state.prompting.values()), None)
         if seq is None and state.prompt_can_start():
             seq = state.seat_head(now)
-        return None if seq is None else (seq, min(prompt_work(seq), self._chunk_tokens))
+        return None if seq is None else (seq, min(tokens_left(seq), self._chunk_tokens))
 
 
 class Mixed:
@@ -195,7 +199,7 @@ class Mixed:
         return StepPlan("decode", [], decode) if decode else None
 
     def _take(self, chunks: list[tuple[Sequence, int]], seq: Sequence, budget: int) -> int:
-        tokens = min(prompt_work(seq), self._chunk_tokens, budget)
+        tokens = min(tokens_left(seq), self._chunk_tokens, budget)
         if tokens:
             chunks.append((seq, tokens))
         return tokens

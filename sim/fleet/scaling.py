@@ -15,7 +15,7 @@ from sim.ticks import to_ticks
 from sim.traffic import Slo
 
 if TYPE_CHECKING:
-    from sim.fleet.driver import Driver, Pool
+    from sim.fleet.driver import Driver
 
 
 class _Limits:
@@ -44,10 +44,10 @@ class _Limits:
 class Autoscaler:
     """Keeps the number of replicas of one pool near what its figure asks for."""
 
-    def __init__(self, driver: Driver, spec: Autoscaling, pool: Pool) -> None:
+    def __init__(self, driver: Driver, spec: Autoscaling) -> None:
         self._driver = driver
         self._spec = spec
-        self._pool = pool
+        self._pool = driver.pools.main
         self._target = Fraction(repr(spec.target))
         self._every = to_ticks(spec.evaluate_every_s)
         self._limits = [_Limits(item.slo, to_ticks(item.transport_s)) for item in driver.scenario.classes]
@@ -80,7 +80,7 @@ class Autoscaler:
             self._fewer_since = now
         if now >= self._blocked_until:
             self._follow(wanted, present, now)
-        self._driver.round_off()
+        self._driver.machines.round_off()
 
     def _follow(self, wanted: int, present: list[Node], now: int) -> None:
         if wanted > len(present):
@@ -98,9 +98,9 @@ class Autoscaler:
         ready = [node for node in present if node.state is State.READY]
         kind = self._spec.signal
         if kind == "queue":
-            return ceil(self._driver.waiting() / self._target)
+            return ceil(self._driver.pools.waiting() / self._target)
         if kind == "kv":
-            return ceil(sum(Fraction(self._driver.kv_usage(node)) for node in ready) / self._target)
+            return ceil(sum(Fraction(self._driver.machines.kv_usage(node)) for node in ready) / self._target)
         if self._kept < self._target * self._ended:
             return len(present) + 1
         inside = sum(len(node.inside) for node in ready)
@@ -111,10 +111,10 @@ class Autoscaler:
         driver = self._driver
         draining = [node for node in self._pool.nodes if node.state is State.DRAINING]
         for node in draining[:count]:
-            driver.make_ready(node)
+            driver.pools.make_ready(node)
         off = [node for node in self._pool.nodes if node.state is State.OFF]
         for node in off[: max(0, count - len(draining))]:
-            driver.start(node, to_ticks(self._spec.delay_s))
+            driver.pools.start(node, to_ticks(self._spec.delay_s))
 
     def _shrink(self, count: int, present: list[Node]) -> None:
         """Those that are not ready yet go first, then the newest."""
@@ -122,6 +122,6 @@ class Autoscaler:
         ready = [node for node in present if node.state is State.READY]
         for node in (starting + ready[::-1])[:count]:
             if node.state is State.STARTING:
-                self._driver.retire(node)
+                self._driver.pools.retire(node)
             else:
-                self._driver.drain(node)
+                self._driver.pools.drain(node)

@@ -90,6 +90,18 @@ def test_resume_works_through_what_was_said_and_goes_on() -> None:
     assert result.work.wasted_output_tokens == 0
 
 
+@pytest.mark.parametrize("budget", [22, 21, 11, 7, 3, 1])
+def test_resume_in_chunks_of_any_size_goes_on(budget: int) -> None:
+    """Also where all but one token are read by whole chunks, which leaves what looks like a decode."""
+    server = {"policy": "mixed", "max_seqs": 1, "token_budget": budget}
+    result = troubled([loss(35, in_flight="resume")], [0], server=server)
+    (record,) = result.requests
+    assert record.status == "completed"
+    # Two tokens were out; what is read again costs 1 ms a token however it is cut.
+    reads = [int(tokens) for tokens in result.log.runs[1]["prefill_tokens"]]
+    assert sum(reads) == (22 if record.first_token_s == 0.02 else 20)
+
+
 @pytest.mark.parametrize("retries", [0, 1])
 def test_fail_leaves_it_to_the_client(retries: int) -> None:
     client = {"retries": {"max": retries, "backoff_s": 0.1}}
