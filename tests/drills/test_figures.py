@@ -21,7 +21,7 @@ from tutor.drills import events as ev
 from tutor.drills.calibration import calibration, calibration_of, wilson
 from tutor.drills.forecast import LONGEST_DAYS, catch_up, due_days
 from tutor.drills.history import counted, weeks
-from tutor.drills.mastery import mastery, topic_prerequisites
+from tutor.drills.mastery import lessons, mastery, topic_prerequisites
 from tutor.drills.optimise import fit, log_loss, repeats
 from tutor.drills.readiness import readiness
 from tutor.errors import TutorError
@@ -166,6 +166,17 @@ def test_prerequisites_come_from_the_pack_and_else_from_the_lessons(
     with Drills.open(store, named) as drills:
         tails = next(each for each in mastery(drills, clock()) if each.topic == "tails")
     assert (tails.title, tails.prerequisites, tails.missing) == ("Tails", ("timing", "none"), ("timing",))
+
+
+def test_a_lesson_sums_up_its_items(topical: Drills, clock: Clock) -> None:
+    give(topical, clock, name(0), 3, "a")
+    give(topical, clock, name(2), 4, "a")
+    (lesson,) = lessons(topical, clock())
+    assert (lesson.lesson_id, lesson.items, lesson.asked) == ("pack/lesson", 3, 2)
+    assert lesson.mastery == pytest.approx(1 / 3)
+    assert lesson.next_due == date(2026, 3, 4)
+    clock.forward(days=5)
+    assert lessons(topical, clock())[0].next_due == date(2026, 3, 7)
 
 
 # -- history and readiness --------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ def test_confident_and_wrong_comes_first_the_next_day(drills: Drills, clock: Clo
     first = drills.next(clock())
     assert first is not None
     assert (first.item.id, first.why) == (name(3), "confident_wrong")
+    assert drills.counts(clock()).confident_wrong == 1
     assert set(order(drills, clock)) == {"0", "1", "3"}
 
 

@@ -11,7 +11,17 @@ import pytest
 
 from question_bank.load import Bank
 from tests.drills.conftest import Clock
-from tutor.drills import Answered, Deck, DrillError, Drills, DrillSession, Presentation, Rating
+from tutor.drills import (
+    Answered,
+    Deck,
+    DrillError,
+    Drills,
+    DrillSession,
+    Outcome,
+    Presentation,
+    Rating,
+    return_line,
+)
 from tutor.drills import events as ev
 from tutor.drills.bridge import full_answer
 from tutor.errors import TutorError
@@ -248,6 +258,26 @@ def test_the_preview_is_what_then_happens(small: Drills, clock: Clock) -> None:
         assert answered.days == promised[rating]
         assert answered.due_day is not None
         clock.forward(days=(answered.due_day - small.today(clock())).days)
+
+
+def test_one_line_says_when_an_item_returns_and_why(small: Drills, clock: Clock) -> None:
+    def line(item_id: str, option: str, confidence: int) -> str:
+        session = only(small, clock, item_id)
+        session.set_confidence(confidence)
+        if item_id == SUM:
+            text = "The first token is out after 5 ms." if option == "wrong" else numbers(session.current)
+            return return_line(session.give_numbers(text))
+        return return_line(session.choose(option))
+
+    assert line(SUM, "wrong", 3) == "wrong though confident: once more today, then tomorrow, other numbers"
+    assert line(SUM, "wrong", 3) == "wrong: once more today, then tomorrow, other numbers"
+    assert line(SUM, "right", 2) == "as before: tomorrow, other numbers"
+    assert line(PICK, "right", 2) == "right (Good): in 2 days, on 2026-03-04"
+    clock.forward(days=2)
+    assert line(PICK, "wrong", 1) == "wrong: once more today, then tomorrow"
+    shown = small.present(MEMORY, "new", clock())
+    nothing = small.record(shown, Outcome(None, None, "not graded"), clock())
+    assert return_line(nothing) == "not counted: asked again today"
 
 
 def test_a_leech_comes_with_another_way_in_and_other_numbers_than_it_is_asked_with(small: Drills, clock: Clock) -> None:

@@ -50,8 +50,13 @@ def _status(flags: dict[str, object], as_json: bool) -> None:
             return
         click.echo(f"{counts.day}: {counts.due} due ({counts.overdue} overdue), {counts.new} new")
         click.echo(f"today {counts.today} to answer ({counts.today_new} of them new), {counts.done_today} done")
-        extras = [(counts.again, "to get right once more"), (counts.suspended, "suspended"), (counts.buried, "buried")]
-        extras.append((counts.leeches, "kept being forgotten"))
+        extras = (
+            (counts.confident_wrong, "wrong though you were sure"),
+            (counts.again, "to get right once more"),
+            (counts.suspended, "suspended"),
+            (counts.buried, "buried"),
+            (counts.leeches, "kept being forgotten"),
+        )
         said = [f"{number} {words}" for number, words in extras if number]
         if said:
             click.echo(", ".join(said))

@@ -153,6 +153,8 @@ class Talk:
             click.echo(f"\nWorked example\n{unmarked(example.prompt)}\n\n{unmarked(example.reference)}\n")
 
     def _say_answered(self, answered: Answered, after: list[str]) -> None:
+        from tutor.drills.words import return_line
+
         rating = answered.outcome.rating
         if self._as_json:
             fields = {
@@ -165,6 +167,7 @@ class Talk:
                 "marked": answered.outcome.marked,
                 "counts": answered.counts,
                 "due_day": None if answered.due_day is None else str(answered.due_day),
+                "returns": return_line(answered),
                 "leech": answered.leech,
             }
             click.echo(json.dumps(fields, ensure_ascii=False))
@@ -173,9 +176,7 @@ class Talk:
         click.echo(f"{symbol} {sanitize(answered.outcome.reason)}")
         for line in after:
             click.echo(line)
-        if rating is not None and answered.due_day is not None:
-            when = f"again on {answered.due_day}"
-            click.echo(f"{rating.name.capitalize()}: {when}" + ("" if answered.counts else " as before"))
+        click.echo(return_line(answered))
         if answered.way_in is not None:
             click.echo(f"! {sanitize(answered.way_in.words)}")
 

@@ -10,6 +10,7 @@ from tutor.drills.queue import Counts
 from tutor.drills.rating import Outcome, rating_from_choice, rating_from_grade, rating_from_self_mark
 from tutor.drills.session import DrillSession, SessionSummary
 from tutor.drills.way_in import WayIn
+from tutor.drills.words import return_line
 
 __all__ = [
     "Answered",
@@ -34,4 +35,5 @@ __all__ = [
     "rating_from_choice",
     "rating_from_grade",
     "rating_from_self_mark",
+    "return_line",
 ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tutor.drills.deck import Deck
 from tutor.drills.fold import CardState
 from tutor.drills.memory import MemoryModel
+from tutor.drills.rows import CachedCard
 
 if TYPE_CHECKING:
     from datetime import date
@@ -111,6 +112,37 @@ def mastery(drills: Drills, now: datetime) -> tuple[TopicMastery, ...]:
                 missing=tuple(other for other in before[topic] if means.get(other, 1.0) < MASTERED_FROM),
             )
         )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonProgress:
+    """How far one lesson's items are mastered."""
+
+    lesson_id: str
+    items: int
+    asked: int
+    mastery: float
+    """0 to 1, the mean over its items."""
+    next_due: date | None
+    """The first day on which one of them is due; today for what is overdue."""
+
+
+def lessons(drills: Drills, now: datetime) -> tuple[LessonProgress, ...]:
+    """Every lesson of the deck that has items, in reading order."""
+    drills.cache.catch_up()
+    today, model = drills.today(now), drills.cache.model
+    cards = {card.state.item_id: card for card in drills.cache.cards()}
+    by_lesson: dict[str, list[CachedCard]] = {}
+    for item in drills.deck.items:
+        known = cards.get(item.id, CachedCard(CardState(item.id), None))
+        by_lesson.setdefault(item.lesson_id, []).append(known)
+    found = []
+    for lesson_id, each in by_lesson.items():
+        due = [card.due_day for card in each if card.due_day is not None and not card.state.suspended]
+        value = sum(item_mastery(card.state, model, today) for card in each) / len(each)
+        asked = sum(not card.state.new for card in each)
+        found.append(LessonProgress(lesson_id, len(each), asked, value, max(today, min(due)) if due else None))
     return tuple(found)
 
 

@@ -55,6 +55,8 @@ class Counts:
     """Still to be asked today, within the plan's limits: reviews and new items."""
     today_new: int
     """The new ones of these."""
+    confident_wrong: int
+    """Of today's, those answered wrong with confidence the time before; they come first."""
     again: int
     """Missed today and not got right since."""
     done_today: int
@@ -167,7 +169,9 @@ class Queue:
             "WHERE c.due_day IS NOT NULL OR c.suspended = 1)",
             {},
         )
-        left, left_new = self._one("SELECT count(*), coalesce(sum(why = 'new'), 0) FROM queue", {})
+        left, left_new, wrong = self._one(
+            "SELECT count(*), coalesce(sum(why = 'new'), 0), coalesce(sum(why = 'confident_wrong'), 0) FROM queue", {}
+        )
         again, done, suspended, buried, leeches = self._one(
             "SELECT (SELECT count(*) FROM cards WHERE unsettled_day = :today AND suspended = 0),"
             " (SELECT count(*) FROM cards WHERE last_day = :today),"
@@ -176,7 +180,7 @@ class Queue:
             " (SELECT count(*) FROM cards WHERE lapses >= 4 AND streak < 2)",
             values,
         )
-        return Counts(today, due, overdue, new, left, left_new, again, done, suspended, buried, leeches)
+        return Counts(today, due, overdue, new, left, left_new, wrong, again, done, suspended, buried, leeches)
 
     def next_due(self, now: datetime) -> tuple[date | None, int]:
         """The first day after today on which something is due, and how many items are due then."""
