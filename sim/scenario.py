@@ -43,8 +43,10 @@ class Scenario(Part):
             raise ValueError(f"{total:,} requests are more than the {MAX_REQUESTS:,} allowed; lower the counts")
         self.fleet.check_server(self.server)
         cost = self.step_cost
-        if isinstance(cost, FixedCost) and cost.chunk_s is None and self.server.policy in ("alternating", "mixed"):
-            raise ValueError(f"step_cost.chunk_s is needed with the policy {self.server.policy!r}; add it")
+        if isinstance(cost, FixedCost) and cost.chunk_s is None:
+            for server in self.fleet.servers(self.server):
+                if server.policy in ("alternating", "mixed"):
+                    raise ValueError(f"step_cost.chunk_s is needed with the policy {server.policy!r}; add it")
         if cost.takes_no_time:
             raise ValueError("step_cost makes every step take no time at all; set at least one time above zero")
         return self

@@ -202,10 +202,13 @@ class Fleet(Part):
             )
         return self
 
+    def servers(self, server: Server) -> list[Server]:
+        """All the different servers there may be, the scenario's own included."""
+        return [server, *(spec.server for spec in self.replicas if spec.server is not None)]
+
     def check_server(self, server: Server) -> None:
         """Raise ValueError where the fleet asks for what its servers do not have."""
-        servers = [spec.server or server for spec in self.replicas] + [server]
-        if len({_counts_blocks(item) for item in servers}) > 1:
+        if len({_counts_blocks(item) for item in self.servers(server)}) > 1:
             raise ValueError("replicas with and without KV blocks cannot be mixed; give all the same kind of policy")
         if not _counts_blocks(server):
             if self.routing.kind == "least_kv":

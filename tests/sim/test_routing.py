@@ -206,3 +206,15 @@ def test_a_fleet_that_cannot_be_is_refused_in_one_sentence(fleet: dict[str, Any]
         parse_scenario(data, "bad.yaml")
     assert part in str(problem.value)
     assert "\n" not in str(problem.value)
+
+
+def test_the_step_cost_must_fit_every_replica() -> None:
+    data = {
+        "name": "bad",
+        "classes": [jobs(1, 1.0)],
+        "server": {"policy": "continuous"},
+        "step_cost": {"kind": "fixed", "prefill_s": 0.01, "decode_s": 0.01},
+        "fleet": {"replicas": [{}, {"server": {"policy": "mixed"}}]},
+    }
+    with pytest.raises(ScenarioError, match="chunk_s is needed with the policy 'mixed'"):
+        parse_scenario(data, "bad.yaml")
