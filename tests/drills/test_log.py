@@ -323,6 +323,8 @@ def test_two_windows_see_each_other(store: Store, drills: Drills, clock: Clock, 
     with Drills(store, drills.deck) as other:
         assert other.next(clock()) is not None
         answer(name(0), 3)
+        # Looking at something else first takes nothing away from the order of the day.
+        assert other.card(name(0)).state.reviews == 1
         upcoming = other.next(clock())
         assert upcoming is not None
         assert upcoming.item.id == name(1)

@@ -12,7 +12,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +27,7 @@ from tutor.drills.rows import COLUMNS, CachedCard, from_row, ordinal, to_row
 from tutor.paths import FILE_MODE
 from tutor.store.errors import StoreError, explain
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCHEMA: Final = """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -54,21 +53,9 @@ _SCHEMA: Final = """
         place INTEGER PRIMARY KEY, item_id TEXT NOT NULL UNIQUE, grouping TEXT NOT NULL, kind TEXT NOT NULL,
         why TEXT NOT NULL
     ) STRICT;
+    CREATE TABLE touched (item_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE INDEX queue_group ON queue (grouping);
 """
-
-
-@dataclass(frozen=True, slots=True)
-class CaughtUp:
-    """What a look at the log brought."""
-
-    items: frozenset[str] = frozenset()
-    """Whose state may have changed."""
-    everything: bool = False
-    """Plans or parameters changed, or all was replayed."""
-
-    def __bool__(self) -> bool:
-        return self.everything or bool(self.items)
 
 
 def cache_file(store_file: Path) -> Path:
@@ -118,7 +105,7 @@ class Cache:
             if self._version(database) != VERSION:
                 connection.execute("BEGIN IMMEDIATE")
                 if self._version(database) != VERSION:
-                    for name in ("meta", "cards", "items", "queue"):
+                    for name in ("meta", "cards", "items", "queue", "touched"):
                         connection.execute(f"DROP TABLE IF EXISTS {name}")
                     for statement in _SCHEMA.split(";"):
                         connection.execute(statement)
@@ -203,8 +190,8 @@ class Cache:
 
     # -- keeping up with the log ------------------------------------------------------------------------------------
 
-    def catch_up(self) -> CaughtUp:
-        """Fold in what the log holds beyond what was read, and say what that was.
+    def catch_up(self) -> None:
+        """Fold in what the log holds beyond what was read.
 
         Raises:
             DrillEventError: an event cannot be understood.
@@ -214,12 +201,13 @@ class Cache:
         head, head_id = _head(self.log)
         if str(head) == self.meta("seq") and head_id == self.meta("seq_id"):
             self._read_settings()
-            return CaughtUp()
+            return
         with self.writing() as connection:
             read = int(self.meta("seq") or 0)
             head, head_id = _head(self.log)
             if read and not self._same_log(read):
-                return self.rebuild()
+                self.rebuild()
+                return
             streams = [
                 str(row[0])
                 for row in store.query(
@@ -235,17 +223,19 @@ class Cache:
                 before, self.settings = self.settings, self.log.settings()
                 self._store_settings()
                 if before.parameters != self.settings.parameters:
-                    self.model = self.settings.model()
-                    return self.rebuild()
+                    self.rebuild()
+                    return
                 everything = before != self.settings
                 if everything:
                     self._reschedule(connection)
+                    self.set_meta("queue", "")
             items = [ev.item_of(stream) for stream in streams if stream != ev.SETTINGS_STREAM]
             self._fold_in(connection, items)
+            # For the order of the day, whoever looks at it next.
+            connection.executemany("INSERT OR IGNORE INTO touched VALUES (?)", ((item,) for item in items))
             self._read_up_to(head, head_id)
-        return CaughtUp(frozenset(items), everything)
 
-    def rebuild(self) -> CaughtUp:
+    def rebuild(self) -> None:
         """Replay the whole log."""
         with self.writing() as connection:
             head, head_id = _head(self.log)
@@ -257,7 +247,6 @@ class Cache:
             self.set_meta("queue", "")
             self._fold_in(connection, self.log.item_ids())
             self._read_up_to(head, head_id)
-        return CaughtUp(everything=True)
 
     def differences(self) -> list[str]:
         """The items whose cached state is not the replayed one; empty when the cache is right."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, Literal, TypeVar
 
-from tutor.drills.cache import Cache, CaughtUp
+from tutor.drills.cache import Cache
 from tutor.drills.day import local_day
 from tutor.drills.deck import Deck
 from tutor.drills.plan import DrillPlan
@@ -84,16 +84,17 @@ class Queue:
 
     def refresh(self, now: datetime) -> date:
         """Take in what the log holds and the day that it is; the order of the day is there afterwards."""
-        caught_up = self._cache.catch_up()
+        self._cache.catch_up()
         self._cache.sync_deck(self._deck)
         today = self.today(now)
         key = f"{today} {self._deck.fingerprint}"
-        if caught_up and self._cache.meta("queue") == key:
-            self._taken_in(caught_up, today)
+        if self._cache.meta("queue") == key:
+            self._take_in(today)
         if self._cache.meta("queue") != key:
             with self._cache.writing() as connection:
                 if self._cache.meta("queue") != key:
                     self._build(connection, today)
+                    connection.execute("DELETE FROM touched")
                     self._cache.set_meta("queue", key)
         return today
 
@@ -195,11 +196,13 @@ class Queue:
     def _one(self, sql: str, values: dict[str, int]) -> tuple[int, ...]:
         return tuple(int(value) for value in self._cache.rows_named(sql, values)[0])
 
-    def _taken_in(self, caught_up: CaughtUp, today: date) -> None:
+    def _take_in(self, today: date) -> None:
         """Keep the order of the day where only answers came in; forget it where anything else happened."""
+        if not self._cache.rows("SELECT 1 FROM touched LIMIT 1"):
+            return
         with self._cache.writing() as connection:
-            for item_id in caught_up.items:
-                card = self._cache.card(item_id)
+            for (item_id,) in self._cache.rows("SELECT item_id FROM touched"):
+                card = self._cache.card(str(item_id))
                 answered = card.state.last_day == today
                 queued = bool(self._cache.rows("SELECT 1 FROM queue WHERE item_id = ?", (item_id,)))
                 due = card.due_day is not None and card.due_day <= today
@@ -210,8 +213,7 @@ class Queue:
                 connection.execute(
                     "DELETE FROM queue WHERE grouping = (SELECT grouping FROM items WHERE item_id = ?)", (item_id,)
                 )
-            if caught_up.everything:
-                self._cache.set_meta("queue", "")
+            connection.execute("DELETE FROM touched")
 
     # -- the order of a day -----------------------------------------------------------------------------------------
 
