@@ -61,15 +61,15 @@ def _head(result: Result) -> Iterator[tuple[str, str]]:
         f"{counts.submitted:,} submitted = {counts.completed:,} completed + {counts.cancelled:,} cancelled"
         f" + {counts.rejected:,} rejected + {counts.failed:,} failed + {counts.in_flight:,} in flight",
     )
-    replicas = len(result.log.runs)
-    on = f" on {replicas:,} replicas" if replicas > 1 else ""
-    yield "duration", f"{result.duration_s:,.3f} s, {result.step_count:,} steps{on}"
     yield (
         "rates",
         f"{_rate(result.output_tokens_per_s)} output tokens/s, {_rate(result.requests_per_s)} completed requests/s",
     )
     if any(group.slo for group in result.classes.values()):
         yield "goodput", _goodput(result, result.overall)
+    replicas = len(result.log.runs)
+    on = f" on {replicas:,} replicas" if replicas > 1 else ""
+    yield "duration", f"{result.duration_s:,.3f} s, {result.step_count:,} steps{on}"
     yield "work", _work(result)
     usage = result.metric("peak_kv_usage")
     preemptions = result.metric("preemptions") or 0
