@@ -48,7 +48,7 @@ class Pools:
 
     def waiting(self) -> int:
         """Requests in all queues beyond the open seats, and those held because no replica is ready."""
-        held = sum(len(pool.held) for pool in self._all)
+        held = sum(life.seq is seq for pool in self._all for seq, life in pool.held.items())
         nodes = self._driver.machines.nodes
         return held + sum(node.queued for node in nodes if node.state in (State.READY, State.DRAINING))
 

@@ -195,6 +195,8 @@ class Fleet(Part):
             )
         if split and scaling:
             raise ValueError("autoscaling of split pools is not modelled; remove autoscaling or disaggregated")
+        if split and any(fault.kind == "loss" and fault.in_flight == "resume" for fault in self.faults):
+            raise ValueError("resuming after a loss is not modelled for split pools; say in_flight: restart")
         if split and split.prefill_replicas >= len(self.replicas):
             raise ValueError(
                 f"{split.prefill_replicas} of {len(self.replicas)} replicas read prompts, which leaves none to decode; "

@@ -184,6 +184,14 @@ def test_replicas_may_have_servers_of_their_own() -> None:
         ({"replicas": 2, "faults": [{"kind": "fire", "replica": 1, "at_s": 1}]}, "kind must be one of loss, slow"),
         ({"replicas": [{}, {"server": {"policy": "vllm"}}]}, "cannot be mixed"),
         ({"replicas": 2, "autoscaling": {"signal": "kv", "target": 0.5, "max": 3}}, "needs KV blocks"),
+        (
+            {
+                "replicas": 2,
+                "disaggregated": {"prefill_replicas": 1, "kv_bytes_per_token": 1, "bandwidth_bytes_per_s": 1},
+                "faults": [{"kind": "loss", "replica": 1, "at_s": 1, "in_flight": "resume"}],
+            },
+            "say in_flight: restart",
+        ),
         ({"replicas": 4, "autoscaling": {"signal": "queue", "target": 2, "max": 3}}, "keeps 1 to 3 replicas"),
         (
             {
