@@ -98,7 +98,7 @@ def test_md1_wait(rho: float, width: float) -> None:
     assert_interval(waits, rho * SERVICE_S / (2 * (1 - rho)), width)
 
 
-@pytest.mark.parametrize(("rho", "width"), [(0.5, 0.08), (0.7, 0.14)])
+@pytest.mark.parametrize(("rho", "width"), [(0.5, 0.08), pytest.param(0.7, 0.14, marks=pytest.mark.slow)])
 def test_mm1_wait_and_percentiles(rho: float, width: float) -> None:
     """Exponential service: the time in the system is exponential with mean S / (1 - rho)."""
     run = single_server(exponential_lengths(TICK_TOKENS), rho, 15_000)
@@ -126,6 +126,7 @@ def test_mg1_wait_depends_on_the_second_moment_only(lengths: object, second_mome
     assert_interval(waits, rate * second_moment / (2 * (1 - rho)), 0.10)
 
 
+@pytest.mark.slow
 def test_kingman_bounds_the_wait_of_clumped_arrivals() -> None:
     """G/G/1: Wq is at most lambda (Var A + Var S) / (2 (1 - rho)), and near it under heavy load.
 
