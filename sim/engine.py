@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from struct import error as StructError
 
 from sim.arrivals import generate
+from sim.errors import ScenarioError
 from sim.fleet.client import Client
-from sim.lane import Lane, fits_lane
+from sim.lane import Lane, Progress, Stop, fits_lane
 from sim.log import Log
 from sim.scenario import Scenario
 from sim.traffic import ClosedLoop
@@ -14,13 +15,24 @@ from sim.traffic import ClosedLoop
 
 def run(
     scenario: Scenario,
-    progress: Callable[[int, int, float], None] | None = None,
-    stop: Callable[[], bool] | None = None,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
 ) -> Log:
     """Simulate a scenario to its end or horizon, or until `stop` returns true; then the log is marked partial.
 
-    Raises ScenarioError for a request that can never be served.
+    Raises ScenarioError for a request that can never be served, and for a run that outlasts the clock.
     """
+    try:
+        return _run(scenario, progress, stop)
+    except StructError:
+        # A column of ticks holds 64 bits.
+        raise ScenarioError(
+            f"{scenario.name}: the simulation goes on beyond 9,000,000 s, which is as far as the clock reaches; "
+            "give fewer requests, a higher rate or a horizon_s"
+        ) from None
+
+
+def _run(scenario: Scenario, progress: Progress | None, stop: Stop | None) -> Log:
     if _nobody_interferes(scenario) and fits_lane(scenario):
         return Lane(scenario, generate(scenario)).run(progress, stop)
     # SimPy is needed here only, and takes its time to import.

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import Scenario, ScenarioError, builtin_scenario, load_scenario, parse_scenario
+from sim import Scenario, ScenarioError, builtin_scenario, load_scenario, parse_scenario, simulate
 from sim.__main__ import main
 from sim.loading import builtin_names, scenarios_dir
 
@@ -227,3 +227,25 @@ def test_bad_input_ends_with_code_2_and_one_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert "server.max_seqs" in done.stderr
+
+
+@pytest.mark.parametrize("patience_s", [None, 8e6])
+def test_a_run_beyond_the_clock_is_refused(patience_s: float | None) -> None:
+    item = {
+        "name": "a",
+        "prompt_tokens": 1,
+        "output_tokens": 4,
+        "patience_s": patience_s,
+        "arrivals": {"kind": "times", "times_s": [0]},
+    }
+    scenario = parse_scenario(
+        {
+            "name": "glacier",
+            "classes": [item],
+            "server": {"policy": "vllm"},
+            "step_cost": {"kind": "linear", "base_s": 4e6},
+        },
+        "test",
+    )
+    with pytest.raises(ScenarioError, match="glacier: the simulation goes on beyond 9,000,000 s"):
+        simulate(scenario)
