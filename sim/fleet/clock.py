@@ -30,16 +30,17 @@ Callbacks = list[Callable[[Any], None]]
 
 
 class _Call(simpy.Event):
-    """An event that is due from the start: no process waits for it, its callbacks are all it does."""
+    """An event that is due from the start: no process waits for it, its callbacks are all it does.
 
-    def __init__(self, env: simpy.Environment, delay: int, at: int, rank: EventPriority, callbacks: Callbacks) -> None:
-        # Like simpy.Timeout, which knows no ranks, it sets its fields itself: this runs several times a request.
-        self.env = env
-        self.callbacks = callbacks
+    Its clock uses it again once it has happened.
+    """
+
+    at: int
+
+    def __init__(self, env: simpy.Environment) -> None:
+        super().__init__(env)
         self._ok = True
         self._value = None
-        self.at = at
-        env.schedule(self, rank, delay)
 
 
 class Clock:
@@ -47,16 +48,19 @@ class Clock:
 
     def __init__(self) -> None:
         self._env = simpy.Environment()
+        self._peek = self._env.peek
+        self._happened: list[_Call] = []
         self.now = 0
         """The present instant, ticks. Kept beside SimPy's own, which is asked for too often to go through it."""
 
     def _tick(self, call: _Call) -> None:
         self.now = call.at
+        self._happened.append(call)
 
     @property
     def last_of_instant(self) -> bool:
         """Whether nothing else is left to happen at this instant."""
-        return self._env.peek() > self.now
+        return self._peek() > self.now
 
     def prepared(self, action: Callable[[object], None]) -> Callbacks:
         """`action` in the form that `schedule` takes, any number of times; it is called with something to ignore."""
@@ -64,11 +68,14 @@ class Clock:
 
     def schedule(self, at: int, rank: EventPriority, prepared: Callbacks) -> None:
         """Do what `prepared` holds at the tick `at`."""
-        _Call(self._env, at - self.now, at, rank, prepared)
+        call = self._happened.pop() if self._happened else _Call(self._env)
+        call.callbacks = prepared
+        call.at = at
+        self._env.schedule(call, rank, at - self.now)
 
     def after(self, delay: int, rank: EventPriority, action: Callable[[], None]) -> None:
         """Call `action` in `delay` ticks."""
-        _Call(self._env, delay, self.now + delay, rank, [self._tick, lambda _: action()])
+        self.schedule(self.now + delay, rank, [self._tick, lambda _: action()])
 
     def run(self) -> None:
         """Let everything happen until nothing is left, or `halt` is called."""
