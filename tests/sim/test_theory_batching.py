@@ -258,3 +258,28 @@ def test_idle_replica_has_no_steps() -> None:
     busy = sum(step.duration_s for step in result.steps)
     assert busy == pytest.approx(sum(record.e2e_s or math.nan for record in result.requests))
     assert all(int(value) != NONE for value in result.columns["ended"])
+
+
+@pytest.mark.parametrize(
+    ("output", "blocks", "last_ms"),
+    [
+        # Both hold 8 blocks at 128 computed tokens; then A needs a ninth and B, with 65 tokens out, gives way. A ends
+        # after 20 + 99 x 10 ms and has taken B's last three blocks, so B finds 80 of its 129 tokens, reads the rest
+        # in one step of 20 ms, which gives its 66th token, and needs 34 more.
+        (100, 16, 1010 + 20 + 340),
+        # The same with 10 blocks each: B gives way with 97 tokens out, A takes seven of its blocks.
+        (200, 20, 2010 + 20 + 1020),
+    ],
+)
+def test_a_preempted_request_finds_what_the_other_left_of_its_blocks(output: int, blocks: int, last_ms: int) -> None:
+    result = run(
+        64,
+        output,
+        {"kind": "burst", "count": 2},
+        {"kv_blocks": blocks, "block_tokens": 16, "token_budget": 512},
+        {"kind": "fixed", "prefill_s": 0.02, "decode_s": 0.01},
+    )
+    first, second = result.requests
+    assert (first.preemptions, second.preemptions) == (0, 1)
+    assert first.e2e_s == pytest.approx(0.020 + (output - 1) * 0.010)
+    assert second.e2e_s == pytest.approx(last_ms / 1000)
