@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tutor.cli.common import load_bank_for
+from tutor.errors import TutorError
 from tutor.text import sanitize, unmarked
 
 if TYPE_CHECKING:
@@ -90,6 +91,46 @@ def _answer(question: Question) -> None:
         click.echo(f"\n{'  ' * depth}follow-up ({why}): {sanitize(follow_up.text)}")
         if follow_up.good:
             click.echo(f"{'  ' * depth}  a good reply: {sanitize(follow_up.good)}")
+
+
+@bank_command.command("new")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--id", "pack_id", help="Id of the pack (the folder's name when absent).")
+def new(folder: Path, pack_id: str | None) -> None:
+    """Make a small pack to start from in FOLDER, which must be empty or not there yet."""
+    from question_bank.template import new_pack
+
+    for path in new_pack(folder, pack_id or folder.resolve().name):
+        click.echo(f"wrote {path}")
+    click.echo(f"check it with: tutor bank check {folder}")
+
+
+@bank_command.command("import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--lesson", required=True, help="Id of the lesson that the items belong to.")
+@click.option("--topic", default="imported", show_default=True, help="Topic of questions that name none.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File of items to write.")
+def import_list(file: Path, lesson: str, topic: str, output: Path | None) -> None:
+    """Turn a list of questions (.md or .csv) into a file of items.
+
+    Questions with options become checkpoints. Open ones become probes whose criteria have to be written.
+    """
+    from question_bank.question_list import read_list, to_items, to_yaml
+
+    questions = read_list(file)
+    text = to_yaml(to_items(questions, lesson, topic))
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    if output.exists():
+        raise TutorError(f"{output} is there already; name another file")
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise TutorError(f"{output} cannot be written: {error.strerror}") from error
+    still_open = sum(not question.options for question in questions)
+    click.echo(f"wrote {output}: {len(questions) - still_open} checkpoints, {still_open} probes to be finished")
+    click.echo(f"check it with: tutor bank check --draft {output}")
 
 
 @bank_command.command("check")
