@@ -155,3 +155,71 @@ def _(p: P) -> R:
         first = free - arrival
     per_s = {name: 1 / (p[name] / 1000) for name in ("gap_ms", "work_ms")}
     return {"last": first / 1000, "growth": per_s["gap_ms"] - per_s["work_ms"]}
+
+
+# ---- percentiles and goodput
+
+
+def all_fast(calls: float, slow: float) -> float:
+    """Chance that none of the calls is slow, call by call."""
+    chance = 1.0
+    for _ in range(int(calls)):
+        chance -= chance * slow
+    return chance
+
+
+@reference("calls-in-a-step")
+def _(p: P) -> R:
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - all_fast(p["calls"], middle) < p["goal"] / 100 else (low, middle)
+    return {"share": 100 * (1 - all_fast(p["calls"], p["slow"] / 100)), "allowed": 100 * low}
+
+
+@reference("two-groups-one-tail")
+def _(p: P) -> R:
+    def late(share_b: float) -> float:
+        """Late ones among 10,000 requests."""
+        older = 10_000 * share_b / 100
+        return older * p["over_b"] / 100 + (10_000 - older) * p["over_a"] / 100
+
+    low, high = 0.0, 100.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if late(middle) < 100 else (low, middle)
+    return {"over": late(p["share_b"]) / 100, "most": low}
+
+
+@reference("both-limits")
+def _(p: P) -> R:
+    missed = {100 - p["first"], 100 - p["gap"]}
+    kept_both = sum(first < p["first"] and gap < p["gap"] for first in range(100) for gap in range(100))
+    return {
+        "lowest": p["rate"] - p["rate"] * sum(missed) / 100,
+        "highest": p["rate"] - p["rate"] * max(missed) / 100,
+        "independent": p["rate"] * kept_both / 100**2,
+    }
+
+
+@reference("events-not-tokens")
+def _(p: P) -> R:
+    events = 1000
+    tokens = events * p["per_event"]
+    now_ms, before_ms = events * p["event_ms"], tokens * p["plain_ms"]
+    return {"token_ms": now_ms / tokens, "speed": tokens / (now_ms / 1000), "factor": before_ms / now_ms}
+
+
+@reference("one-slow-of-several")
+def _(p: P) -> R:
+    one_round = [p["work_ms"]] * int(p["replicas"] - 1) + [p["work_ms"] * p["slow"]]
+    times = sorted(one_round * 100)
+    return {"mean": sum(times) / len(times), "tail": times[len(times) * 99 // 100]}
+
+
+@reference("seats-and-goodput")
+def _(p: P) -> R:
+    step = p["base_ms"]
+    for _ in range(int(p["many"])):
+        step += p["seq_ms"]
+    return {"gap_after": step, "rate_after": p["many"] * (1000 / step)}
