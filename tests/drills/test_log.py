@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.drills.conftest import Answer, Clock, drill_item, name
 from tutor.drills import Deck, DrillError, DrillPlan, Drills, Outcome, Rating, check_drills
 from tutor.drills import events as ev
 from tutor.drills.fold import CardState, LogEntry, fold
+from tutor.drills.history import counted
 from tutor.drills.memory import MemoryModel
 from tutor.store import Store, StoreError, export_lines, import_lines, open_store, state_hash
 
@@ -155,6 +157,24 @@ def test_a_text_edit_keeps_history_and_changed_facts_reset_it_with_a_word(
         assert older.sync(clock()) == ()
 
 
+def test_an_answer_to_the_changed_item_begins_anew_too(
+    store: Store, drills: Drills, clock: Clock, answer: Answer
+) -> None:
+    for _ in range(3):
+        answer(name(0), 3)
+        clock.forward(days=20)
+    with Drills(store, Deck([drill_item(0, version=2)])) as later:
+        shown = later.present(name(0), "review", clock())
+        state = later.record(shown, GOOD, clock()).card
+        assert (state.reviews, state.version) == (1, 2)
+        assert state.memory == MemoryModel().after(None, Rating.GOOD, 0)
+        assert later.sync(clock()) == ()
+    # The older form, answered elsewhere, neither resets nor is lost.
+    clock.forward(days=2)
+    with Drills(store, Deck([drill_item(0)])) as older:
+        assert older.record(older.present(name(0), "review", clock()), GOOD, clock()).card.reviews == 2
+
+
 def test_an_item_that_is_not_there_is_named_with_the_nearest(drills: Drills, clock: Clock) -> None:
     with pytest.raises(DrillError, match="item-7"):
         drills.suspend("pack/lesson/item7", clock())
@@ -213,6 +233,9 @@ def test_whatever_happens_the_cache_is_what_replay_gives_and_an_import_gives_the
         drills.queue.refresh(clock())
         # The order that was kept up answer by answer is the one worked out anew.
         assert (drills.cache.cards(), today(drills)) == (cards, order)
+        # The history tells the same reviews as the state was made of.
+        told = Counter(each.item_id for each in counted(drills.log, drills.cache.model))
+        assert {card.state.item_id: card.state.reviews for card in cards if card.state.reviews} == told
         lines = list(export_lines(store))
         with open_store(folder / "b.db") as other, Drills(other, deck) as copied:
             import_lines(other, lines, source="a")

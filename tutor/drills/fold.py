@@ -144,25 +144,29 @@ def _other(state: CardState, payload: ev.Payload) -> None:
         case ev.Noted():
             _put(state, note=payload.text)
         case ev.Reset():
-            if state.version is not None and payload.to_version <= state.version:
-                return
-            _put(
-                state,
-                version=payload.to_version,
-                memory=None,
-                first_day=None,
-                last_day=None,
-                reviews=0,
-                lapses=0,
-                misses_in_row=0,
-                streak=0,
-                successes=0,
-                success_keys=frozenset(),
-                last_rating=None,
-                last_right=None,
-                confident_wrong=False,
-                unsettled_day=None,
-            )
+            if state.version is None or payload.to_version > state.version:
+                _begin_anew(state, payload.to_version)
+
+
+def _begin_anew(state: CardState, version: int) -> None:
+    """The facts changed: what was remembered may be wrong. Notes, suspension and calibration stay."""
+    _put(
+        state,
+        version=version,
+        memory=None,
+        first_day=None,
+        last_day=None,
+        reviews=0,
+        lapses=0,
+        misses_in_row=0,
+        streak=0,
+        successes=0,
+        success_keys=frozenset(),
+        last_rating=None,
+        last_right=None,
+        confident_wrong=False,
+        unsettled_day=None,
+    )
 
 
 def _reviewed(state: CardState, review: ev.Reviewed, amended: ev.Amended | None, model: MemoryModel) -> None:
@@ -170,6 +174,9 @@ def _reviewed(state: CardState, review: ev.Reviewed, amended: ev.Amended | None,
     right = review.right if amended is None else amended.right
     if state.version is None:
         _put(state, version=review.version)
+    elif review.version > state.version:
+        # Answered in its new form before anything said that it has one.
+        _begin_anew(state, review.version)
     if right is not None and review.confidence is not None:
         tally = list(state.tally)
         tally[2 * (review.confidence - 1) + (0 if right else 1)] += 1
@@ -188,7 +195,6 @@ def _reviewed(state: CardState, review: ev.Reviewed, amended: ev.Amended | None,
     keys = frozenset() if missed else state.success_keys | {review.numbers or f"@{review.day}"}
     _put(
         state,
-        version=max(review.version, state.version or 0),
         memory=model.after(state.memory, rating, elapsed),
         first_day=state.first_day or review.day,
         last_day=review.day,

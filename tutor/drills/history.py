@@ -58,12 +58,15 @@ def counted(log: DrillLog, model: MemoryModel) -> Iterator[Counted]:
         resets = sorted(entry.at for entry in entries if isinstance(entry.payload, ev.Reset))
         memory: Memory | None = None
         last: date | None = None
+        version = 0
         for entry in standing(entries):
             while resets and resets[0] <= entry.at:
                 resets.pop(0)
                 memory, last = None, None
             review = entry.payload
             assert isinstance(review, ev.Reviewed)
+            if review.version > version:
+                version, memory, last = review.version, None, None
             if review.rating is None or (last is not None and review.day <= last):
                 continue
             elapsed = (review.day - last).days if last is not None else None

@@ -23,6 +23,7 @@ from typing import Final, Literal, TypeVar
 from tutor.drills.cache import Cache
 from tutor.drills.day import local_day
 from tutor.drills.deck import Deck
+from tutor.drills.fold import LEECH_AT, LEECH_CURED_BY
 from tutor.drills.plan import DrillPlan
 
 Why = Literal["confident_wrong", "review", "new", "again"]
@@ -116,10 +117,10 @@ class Queue:
             return Next(str(rows[0][0]), rows[0][1])
         if (kinds or lessons) and (found := self._instead(today, kinds, lessons, without)):
             return found
-        where, values = _narrowed(kinds, lessons, without, "c.")
+        where, values = _narrowed(kinds, lessons, without, item="c.", kind="i.")
         rows = self._cache.rows(
             "SELECT c.item_id FROM cards c JOIN items i ON i.item_id = c.item_id "
-            f"WHERE c.unsettled_day = ? AND c.suspended = 0 AND {where.replace('kind', 'i.kind')} "
+            f"WHERE c.unsettled_day = ? AND c.suspended = 0 AND {where} "
             "ORDER BY c.last_at, c.item_id LIMIT 1",
             (today.toordinal(), *values),
         )
@@ -129,7 +130,7 @@ class Queue:
         self, today: date, kinds: Collection[str], lessons: Sequence[str], without: Collection[str]
     ) -> Next | None:
         """An item of the wanted kind in place of one that the day's limits would have asked."""
-        where, values = _narrowed(kinds, lessons, without, "i.")
+        where, values = _narrowed(kinds, lessons, without, item="i.", kind="i.")
         open_now = (
             "coalesce(c.suspended, 0) = 0 AND (c.buried_until IS NULL OR c.buried_until <= ?) AND i.grouping NOT IN "
             "(SELECT o.grouping FROM cards d JOIN items o USING (item_id) WHERE d.last_day = ?)"
@@ -141,7 +142,7 @@ class Queue:
             rows = self._cache.rows(
                 "SELECT i.item_id FROM items i LEFT JOIN cards c USING (item_id) "
                 f"WHERE EXISTS (SELECT 1 FROM queue WHERE (why = 'new') = ?) AND {wanted} AND {open_now} "
-                f"AND {where.replace('kind IN', 'i.kind IN')} ORDER BY {order} LIMIT 1",
+                f"AND {where} ORDER BY {order} LIMIT 1",
                 (why == "new", *[today.toordinal()] * 3, *values),
             )
             if rows:
@@ -178,7 +179,7 @@ class Queue:
             " (SELECT count(*) FROM cards WHERE last_day = :today),"
             " (SELECT count(*) FROM cards WHERE suspended = 1),"
             " (SELECT count(*) FROM cards WHERE buried_until > :today),"
-            " (SELECT count(*) FROM cards WHERE lapses >= 4 AND streak < 2)",
+            f" (SELECT count(*) FROM cards WHERE lapses >= {LEECH_AT} AND streak < {LEECH_CURED_BY})",
             values,
         )
         return Counts(today, due, overdue, new, left, left_new, wrong, again, done, suspended, buried, leeches)
@@ -301,17 +302,18 @@ def interleaved(entries: Iterable[T], topic_of: Callable[[T], str], look_ahead: 
 
 
 def _narrowed(
-    kinds: Collection[str], lessons: Sequence[str], without: Collection[str], prefix: str = ""
+    kinds: Collection[str], lessons: Sequence[str], without: Collection[str], *, item: str = "", kind: str = ""
 ) -> tuple[str, list[object]]:
+    """The condition for what is wanted and its values; `item` and `kind` name the tables of those columns."""
     where, values = ["1"], list[object]()
     if kinds:
-        where.append(f"kind IN ({', '.join('?' * len(kinds))})")
+        where.append(f"{kind}kind IN ({', '.join('?' * len(kinds))})")
         values += sorted(kinds)
     if lessons:
-        where.append("(" + " OR ".join([f"substr({prefix}item_id, 1, ?) = ?"] * len(lessons)) + ")")
+        where.append("(" + " OR ".join([f"substr({item}item_id, 1, ?) = ?"] * len(lessons)) + ")")
         for each in lessons:
             values += [len(each), each]
     if without:
-        where.append(f"{prefix}item_id NOT IN ({', '.join('?' * len(without))})")
+        where.append(f"{item}item_id NOT IN ({', '.join('?' * len(without))})")
         values += sorted(without)
     return " AND ".join(where), values
