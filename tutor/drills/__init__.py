@@ -2,7 +2,7 @@
 
 from tutor.drills.deck import Deck, DrillItem
 from tutor.drills.drills import Answered, Drills, Presentation
-from tutor.drills.health import check_drills, check_log
+from tutor.drills.health import check_drills
 from tutor.drills.log import DrillError, DrillLog, Undo
 from tutor.drills.memory import Memory, MemoryModel, Rating
 from tutor.drills.plan import DrillPlan
@@ -31,7 +31,6 @@ __all__ = [
     "Undo",
     "WayIn",
     "check_drills",
-    "check_log",
     "rating_from_choice",
     "rating_from_grade",
     "rating_from_self_mark",

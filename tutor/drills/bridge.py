@@ -101,7 +101,8 @@ def take_in(drills: Drills, interview_id: str, now: datetime) -> int:
             continue
         attempt = entry.attempt
         at = attempt.at if attempt is not None else chosen[entry.position]
-        changed += _enter(drills, interview_id, entry, outcome, presented[entry.position], at, now)
+        with drills.store.writing():
+            changed += _enter(drills, interview_id, entry, outcome, presented[entry.position], at, now)
     return changed
 
 

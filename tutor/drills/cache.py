@@ -194,7 +194,6 @@ class Cache:
         """Fold in what the log holds beyond what was read.
 
         Raises:
-            DrillEventError: an event cannot be understood.
             StoreError: the cache cannot be written.
         """
         store = self.log.store

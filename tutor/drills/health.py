@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tutor.drills import events as ev
 from tutor.drills.cache import Cache
 from tutor.drills.log import DrillLog
 from tutor.store import Problem, Store
@@ -23,23 +22,12 @@ def check_drills(store: Store) -> list[Problem]:
 
 
 def checked(log: DrillLog, cache: Cache, *, repair: bool) -> list[Problem]:
-    """Where the cached state is not the replayed one; `repair` replays it."""
-    try:
-        wrong = cache.differences()
-    except ev.DrillEventError:
-        return check_log(log)
+    """What cannot be read, and where the cached state is not the replayed one; `repair` replays it."""
+    wrong = cache.differences()
     if wrong and repair:
         cache.rebuild()
     remedy = "It was replayed." if repair else "'tutor drill check --repair' replays it."
-    return [Problem(f"The drill state of {item_id} is not what its log gives.", remedy) for item_id in wrong]
-
-
-def check_log(log: DrillLog) -> list[Problem]:
-    """The items whose events cannot be understood; empty when all can."""
-    problems = []
-    for item_id in log.item_ids():
-        try:
-            log.entries(item_id)
-        except ev.DrillEventError as error:
-            problems.append(Problem(f"{item_id}: {error.message}", error.hint))
-    return problems
+    return [
+        *log.faults(),
+        *(Problem(f"The drill state of {item_id} is not what its log gives.", remedy) for item_id in wrong),
+    ]

@@ -18,7 +18,7 @@ from tutor.drills.fold import LogEntry
 from tutor.drills.memory import MemoryModel
 from tutor.drills.plan import DEFAULT_PLAN, DrillPlan, plan_for
 from tutor.errors import TutorError
-from tutor.store import Event, Store
+from tutor.store import Event, Problem, Store
 from tutor.text import sanitize
 
 MAX_NOTE_CHARS: Final = 2_000
@@ -82,8 +82,19 @@ class DrillLog:
     # -- reading --------------------------------------------------------------------------------------------------
 
     def entries(self, item_id: str) -> list[LogEntry]:
-        """All events of an item."""
-        return [_entry(event) for event in self.store.events(ev.stream_of(item_id))]
+        """All events of an item that can be understood; `faults` names the others."""
+        return _understood(self.store.events(ev.stream_of(item_id)))
+
+    def faults(self) -> list[Problem]:
+        """The drill events that cannot be understood, and are passed over because nothing can be taken away."""
+        problems = []
+        for stream in (*map(ev.stream_of, self.item_ids()), ev.SETTINGS_STREAM):
+            for event in self.store.events(stream):
+                try:
+                    ev.parse(event.kind, event.payload)
+                except ev.DrillEventError as error:
+                    problems.append(Problem(f"{stream}: {error.message} It is passed over.", error.hint))
+        return problems
 
     def item_ids(self) -> list[str]:
         """All items that have events, in alphabetical order."""
@@ -97,9 +108,7 @@ class DrillLog:
 
     def settings(self) -> Settings:
         """Plans and parameters as they stand."""
-        entries = sorted(
-            (_entry(event) for event in self.store.events(ev.SETTINGS_STREAM)), key=lambda entry: (entry.at, entry.id)
-        )
+        entries = sorted(_understood(self.store.events(ev.SETTINGS_STREAM)), key=lambda entry: (entry.at, entry.id))
         undone = {entry.payload.target for entry in entries if isinstance(entry.payload, ev.Undone)}
         plans: dict[str, DrillPlan] = {}
         parameters: tuple[float, ...] | None = None
@@ -241,12 +250,12 @@ class DrillLog:
             target = self._last_action()
             if target is None:
                 return None
-            event_id, stream, kind, payload, at = target
+            event_id, stream, action, at = target
             self._append(stream, ev.Undone(target=event_id), now)
         item_id = ev.item_of(stream) if stream != ev.SETTINGS_STREAM else ""
-        return Undo(item_id, kind, _words(ev.parse(kind, json.loads(payload))), datetime.fromisoformat(at))
+        return Undo(item_id, action.kind, _words(action), at)
 
-    def _last_action(self) -> tuple[str, str, str, str, str] | None:
+    def _last_action(self) -> tuple[str, str, ev.Payload, datetime] | None:
         undone: set[str] = set()
         # The unary plus keeps SQLite on the log's own order, from its end: no index is sorted.
         rows = self.store.query(
@@ -255,10 +264,14 @@ class DrillLog:
             (*ev.UNDOABLE, ev.Undone.kind, _UNDO_LOOKS_AT),
         )
         for event_id, stream, kind, payload, at in rows:
-            if kind == ev.Undone.kind:
-                undone.add(json.loads(payload)["target"])
-            elif event_id not in undone and json.loads(payload).get("source", "drill") != "anki":
-                return event_id, stream, kind, payload, at
+            try:
+                action = ev.parse(kind, json.loads(payload))
+            except ev.DrillEventError:
+                continue
+            if isinstance(action, ev.Undone):
+                undone.add(action.target)
+            elif event_id not in undone and not (isinstance(action, ev.Reviewed) and action.source == "anki"):
+                return event_id, stream, action, datetime.fromisoformat(at)
         return None
 
     def _append(self, stream: str, payload: ev.Payload, now: datetime) -> Event:
@@ -295,8 +308,14 @@ def standing(entries: list[LogEntry]) -> list[LogEntry]:
     return found
 
 
-def _entry(event: Event) -> LogEntry:
-    return LogEntry(event.id, event.at, ev.parse(event.kind, event.payload))
+def _understood(events: list[Event]) -> list[LogEntry]:
+    entries = []
+    for event in events:
+        try:
+            entries.append(LogEntry(event.id, event.at, ev.parse(event.kind, event.payload)))
+        except ev.DrillEventError:
+            continue
+    return entries
 
 
 def _words(payload: ev.Payload) -> str:
