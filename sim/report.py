@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sim.metrics import METRICS, ClassMetrics, in_words
+from sim.overload import overload
 from sim.result import Result
 from sim.timeline import render_text as render_timeline
 from sim.timeline import timeline
@@ -65,12 +66,18 @@ def _head(result: Result) -> Iterator[tuple[str, str]]:
         "rates",
         f"{_rate(result.output_tokens_per_s)} output tokens/s, {_rate(result.requests_per_s)} completed requests/s",
     )
+    if (excess := overload(result.log)) is not None:
+        yield "unstable", str(excess)
     if any(group.slo for group in result.classes.values()):
         yield "goodput", _goodput(result, result.overall)
     replicas = len(result.log.runs)
     on = f" on {replicas:,} replicas" if replicas > 1 else ""
     yield "duration", f"{result.duration_s:,.3f} s, {result.step_count:,} steps{on}"
     yield "work", _work(result)
+    speculation, together = result.scenario.server.speculation, result.tokens_per_event
+    if speculation is not None and together is not None:
+        accepted = 100 * (together - 1) / speculation.draft_tokens
+        yield "drafts", f"{together:.2f} tokens an event: {accepted:.1f} % of the drafts accepted"
     usage = result.metric("peak_kv_usage")
     preemptions = result.metric("preemptions") or 0
     load = [

@@ -283,6 +283,16 @@ class Result:
         """Completed requests per second; None when the run takes no time."""
         return self._class_value("all", "requests_per_s")
 
+    @property
+    def tokens_per_event(self) -> float | None:
+        """Tokens that came out together, in the mean over all events after first tokens; 1 without drafts.
+
+        None without such an event. With k drafts a step, (this - 1) / k of the drafts were accepted.
+        """
+        events = int(self.columns.gaps.count().sum())
+        tokens = self.log.lives["output_tokens"]
+        return int((tokens[tokens > 0] - 1).sum()) / events if events else None
+
     def per_second(self, count: int) -> float | None:
         """A count divided by the duration; None when the run takes no time."""
         return count * TICKS_PER_S / self.duration_ticks if self.duration_ticks else None

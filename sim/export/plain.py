@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim.metrics import METRICS, ClassMetrics, Summary
+from sim.overload import overload
 from sim.records import RequestRecord, StepRecord
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def plain(result: Result, *, details: bool = True) -> dict[str, object]:
         "seed": result.scenario.seed,
         "policy": result.scenario.server.policy,
         "partial": result.partial,
+        "overload": None if (excess := overload(result.log)) is None else excess._asdict(),
         "duration_s": result.duration_s,
         "replicas": len(result.log.runs),
         "step_count": result.step_count,
@@ -29,6 +31,7 @@ def plain(result: Result, *, details: bool = True) -> dict[str, object]:
         "requests_per_s": result.requests_per_s,
         "work": {**result.work._asdict(), "useful_share": result.work.useful_share},
         "preemptions": result.metric("preemptions"),
+        "tokens_per_event": result.tokens_per_event,
         "peaks": {name: result.metric(name) for name in ("peak_waiting", "peak_running", "peak_kv_usage")},
         "classes": {
             name: {**_group(result, group), "counts": result.counts_of(name)._asdict()}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sim import Result, ScenarioError, parse_scenario, simulate
+from sim.report import render_text
 
 
 def run(speculation: dict[str, object] | None, outputs: int = 200, replicas: int = 1) -> Result:
@@ -40,6 +43,9 @@ def test_a_run_of_accepted_drafts_ends_at_the_first_that_is_not(replicas: int) -
     result = run({"draft_tokens": 3, "acceptance": 0.7}, replicas=replicas)
     # 1 + 0.7 + 0.7² + 0.7³ = 2.533; a little less, because the last event may be cut by the request's end.
     assert tokens_per_event(result) == pytest.approx(2.533, rel=0.02)
+    assert result.tokens_per_event == pytest.approx(tokens_per_event(result))
+    # (2.533 - 1) / 3 of the drafts.
+    assert re.search(r"drafts +2\.5\d tokens an event: 5[01]\.\d % of the drafts accepted", render_text(result))
     assert result.counts.completed == 300
     assert all(record.output_tokens == 200 for record in result.requests)
 
