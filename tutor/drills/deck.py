@@ -48,6 +48,12 @@ class Deck:
     def __init__(self, items: Iterable[DrillItem], bank: Bank | None = None) -> None:
         self.items = tuple(items)
         self.bank = bank
+        self.by_id: Mapping[str, DrillItem] = {item.id: item for item in self.items}
+        self.by_topic: dict[str, list[DrillItem]] = {}
+        """Topics in the order in which they are first met, with their items."""
+        for item in self.items:
+            for topic in item.topics:
+                self.by_topic.setdefault(topic, []).append(item)
 
     @classmethod
     def from_bank(cls, bank: Bank) -> Deck:
@@ -71,11 +77,6 @@ class Deck:
             bank,
         )
 
-    @cached_property
-    def by_id(self) -> Mapping[str, DrillItem]:
-        """The items by their ids."""
-        return {item.id: item for item in self.items}
-
     def item(self, item_id: str) -> DrillItem:
         """The item with this id.
 
@@ -91,10 +92,10 @@ class Deck:
             raise DrillError(f"There is no item {item_id}.", hint=hint)
         return found
 
-    @cached_property
+    @property
     def topics(self) -> tuple[str, ...]:
         """All topics, in the order in which they are first met."""
-        return tuple(dict.fromkeys(topic for item in self.items for topic in item.topics))
+        return tuple(self.by_topic)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -37,8 +37,9 @@ def way_in(item: DrillItem, card: CardState, deck: Deck) -> WayIn:
     shared = set(item.topics)
     easier = [
         each
-        for each in deck.items
-        if each.id != item.id and each.difficulty < item.difficulty and shared & set(each.topics)
+        for topic in item.topics
+        for each in deck.by_topic[topic]
+        if each.id != item.id and each.difficulty < item.difficulty
     ]
     if easier:
         near = max(easier, key=lambda each: (len(shared & set(each.topics)), each.difficulty))
