@@ -7,7 +7,7 @@ everything per token can still be told exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sim.scenario import Scenario
 from sim.table import Table
@@ -63,6 +63,12 @@ STRETCH = ("id", "replica", "first_run", "last_run")
 GAP = ("id", "ticks")
 """Single gaps: those that bridge a pause, and all gaps of requests without runs."""
 
+OFF, STARTING, READY, DRAINING, LOST = range(5)
+"""Values of a replica's `state`. Draining: finishes what it has. Lost: its machine comes back."""
+STATE_NAMES = ("off", "starting", "ready", "draining", "lost")
+STATE = ("replica", "state", "since")
+"""A replica's state from a tick on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Log:
@@ -83,3 +89,5 @@ class Log:
     """When the simulation ended, ticks: the last thing that happened, or the horizon."""
     partial: bool = False
     """Stopped by its user before that; what was unfinished is in flight."""
+    states: Table = field(default_factory=lambda: Table(STATE))
+    """Columns `STATE`, in order of time; empty where all replicas are ready throughout."""

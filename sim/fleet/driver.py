@@ -134,7 +134,7 @@ class Driver:
             self.book.write(life)
         self.book.sort()
         book = self.book
-        return Log(self.scenario, book.lives, runs, book.stretches, book.gaps, end, self._partial)
+        return Log(self.scenario, book.lives, runs, book.stretches, book.gaps, end, self._partial, self.machines.states)
 
     # ---- requests come -----------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ class _losing:
             return
         victims = _empty(driver, node)
         node.starts += 1
-        node.state = State.OFF if fault.down_s is None else State.LOST
+        node.enter(State.OFF if fault.down_s is None else State.LOST)
         node.renew()
         driver.pools.refresh()
         if fault.down_s is not None:

@@ -7,8 +7,10 @@ from collections.abc import Sequence as Many
 
 from sim.fleet.clock import Clock, Rank
 from sim.fleet.node import Node, State
+from sim.log import STATE
 from sim.replica import Sequence
 from sim.scenario import Scenario
+from sim.table import Table
 
 Finished = Callable[[Node, Many[Sequence]], None]
 
@@ -17,11 +19,9 @@ class Machines:
     """All nodes of a fleet. `over` is told what finished whenever a run is over."""
 
     def __init__(self, scenario: Scenario, clock: Clock, over: Finished, emptied: Callable[[Node], None]) -> None:
-        count = len(scenario.fleet.replicas)
-        self.nodes = [
-            Node(scenario, index, State.READY if index < count else State.OFF, self._run_over, clock)
-            for index in range(scenario.fleet.most)
-        ]
+        self.states = Table(STATE)
+        """Which replica was in which state since when."""
+        self.nodes = [Node(scenario, index, self._run_over, clock, self.states) for index in range(scenario.fleet.most)]
         self.last_end = 0
         """When the latest run was over."""
         self._clock = clock

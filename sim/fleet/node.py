@@ -7,6 +7,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import partial
 
+from sim import log
 from sim.cost import CostModel, cost_model
 from sim.fleet.clock import Clock
 from sim.fleet.lives import Life
@@ -22,12 +23,12 @@ from sim.table import Table
 class State(Enum):
     """What a place in the fleet is good for."""
 
-    OFF = "off"
-    STARTING = "starting"
-    READY = "ready"
-    DRAINING = "draining"
+    OFF = log.OFF
+    STARTING = log.STARTING
+    READY = log.READY
+    DRAINING = log.DRAINING
     """Finishes what it has and takes nothing new."""
-    LOST = "lost"
+    LOST = log.LOST
     """Its machine comes back."""
 
 
@@ -35,12 +36,20 @@ class Node:
     """One place: its replica while there is one, and which requests are on it."""
 
     def __init__(
-        self, scenario: Scenario, index: int, state: State, run_over: Callable[[Node, object], None], clock: Clock
+        self,
+        scenario: Scenario,
+        index: int,
+        run_over: Callable[[Node, object], None],
+        clock: Clock,
+        states: Table,
     ) -> None:
         spec = scenario.fleet.replica(index)
         self.index = index
         self.server = spec.server or scenario.server
-        self.state = state
+        self._clock, self._states = clock, states
+        self.state = State.OFF
+        if index < len(scenario.fleet.replicas):
+            self.enter(State.READY)
         self.runs = Table(RUN)
         self._scenario = scenario
         self._own_pace = Fraction(repr(spec.step_time_factor))
@@ -78,6 +87,11 @@ class Node:
     def queued(self) -> int:
         """Requests that wait beyond the open seats."""
         return max(0, self.replica.waiting - self.open_seats)
+
+    def enter(self, state: State) -> None:
+        """Be in another state from now on."""
+        self.state = state
+        self._states.add(self.index, state.value, self._clock.now)
 
     def renew(self) -> None:
         """Put a fresh replica with an empty cache in the place of a lost or retired one."""

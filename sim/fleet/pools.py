@@ -55,7 +55,7 @@ class Pools:
     def start(self, node: Node, delay: int) -> None:
         """Start a replica: ready after `delay` and the cold start."""
         node.starts += 1
-        node.state = State.STARTING
+        node.enter(State.STARTING)
         start = node.starts
         self._driver.clock.after(delay + self._cold_start, Rank.WORLD, lambda: self._started(node, start))
 
@@ -67,7 +67,7 @@ class Pools:
 
     def make_ready(self, node: Node) -> None:
         """A node takes requests from now on, first those that were held."""
-        node.state = State.READY
+        node.enter(State.READY)
         self.refresh()
         for pool in self._all:
             if pool.router.ready:
@@ -77,13 +77,13 @@ class Pools:
 
     def drain(self, node: Node) -> None:
         """A node takes nothing new and goes when it is empty."""
-        node.state = State.DRAINING
+        node.enter(State.DRAINING)
         self.refresh()
         self._driver.machines.mark(node)
 
     def retire(self, node: Node) -> None:
         """A node's replica is switched off."""
-        node.state = State.OFF
+        node.enter(State.OFF)
         node.renew()
         self.refresh()
 

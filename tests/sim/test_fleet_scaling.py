@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sim import Result, parse_scenario, simulate
+from sim.fleet.usage import replica_seconds, replicas_over_time
 from sim.log import REJECTED
 
 MS = 10**9
@@ -59,6 +60,27 @@ def test_a_queue_brings_replicas_after_the_delay_and_the_cold_start() -> None:
     assert first_use_ms(result) == [0, 81, 82, 83]
     assert len(result.log.runs) == 4
     assert result.counts.completed == 13
+
+
+def test_what_a_fleet_costs_is_the_time_its_replicas_were_there() -> None:
+    """One throughout, three more from 50 ms on; those three are told to go at the first look with no queue."""
+    fleet = {"cold_start_s": 0.01, "autoscaling": scaling(delay_s=0.02)}
+    result = served(fleet, [0] * 9 + [81, 82, 83, 84])
+    assert replicas_over_time(result.log)[:2] == [(0.0, 1), (0.08, 4)]
+    end = result.log.end / 10**12
+    assert replicas_over_time(result.log)[-1][1] == 1
+    assert end + 0.15 * 3 < replica_seconds(result.log) < 4 * end - 3 * 0.05
+    fixed = served({"replicas": 4}, [0] * 9)
+    assert replica_seconds(fixed.log) == pytest.approx(4 * fixed.duration_s)
+    assert replicas_over_time(fixed.log) == [(0.0, 4)]
+
+
+def test_a_lost_replica_costs_nothing_until_it_starts_again() -> None:
+    faults = [{"kind": "loss", "replica": 1, "at_s": 0.05, "down_s": 0.1}]
+    result = served({"replicas": 2, "cold_start_s": 0.02, "faults": faults}, [0, 0, 300])
+    assert result.log.end == 400 * MS
+    assert replicas_over_time(result.log) == [(0.0, 2), (0.05, 1), (0.17, 2)]
+    assert replica_seconds(result.log) == pytest.approx(0.4 + 0.4 - 0.1)
 
 
 def test_nothing_waits_nothing_grows() -> None:
