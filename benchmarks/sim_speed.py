@@ -46,7 +46,6 @@ LONG_RUN_S = 4.0
 """A longer run is done once."""
 
 ROOT = Path(__file__).parents[1]
-HERE = Path(__file__).parent / "sim_peers"
 ENGINES = ("ours", "dynamo", "dynamo-64", "sched-sim")
 LABELS = {
     "ours": "Tutor `sim`",
@@ -126,20 +125,19 @@ class Workshop:
 
     def run(
         self, engine: str, case: Case, repeat: int = 1, kind: str = "linear", details: bool = False
-    ) -> tuple[dict[str, Any], float, float]:
-        """The program's report, the CPU seconds of its whole process and its peak memory in MiB.
+    ) -> tuple[dict[str, Any], float]:
+        """The program's report, and the CPU seconds of its whole process.
 
         Raises SystemExit with the last line the program wrote when it fails.
         """
-        program = {"ours": ["-m", "benchmarks.sim_peers.run_ours"], "sched-sim": [str(HERE / "run_sched_sim.py")]}
-        arguments = program.get(engine, [str(HERE / "run_dynamo.py")])
+        program = {"ours": "run_ours", "sched-sim": "run_sched_sim"}.get(engine, "run_dynamo")
         with tempfile.TemporaryDirectory() as folder:
             options = Path(folder) / "options.json"
             options.write_text(json.dumps(self.options(case, engine, repeat, kind, details)), encoding="utf-8")
             environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
             with (Path(folder) / "out").open("w+") as out, (Path(folder) / "err").open("w+") as err:
                 process = subprocess.Popen(
-                    [str(self._python[engine]), *arguments, str(options)],
+                    [str(self._python[engine]), "-m", f"benchmarks.sim_peers.{program}", str(options)],
                     stdout=out,
                     stderr=err,
                     cwd=ROOT,
@@ -153,7 +151,7 @@ class Workshop:
                     raise SystemExit(f"{engine} failed on {case.name}: {lines[-1]}")
                 out.seek(0)
                 report: dict[str, Any] = json.loads(out.read().strip().splitlines()[-1])
-        return report, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        return report, usage.ru_utime + usage.ru_stime
 
 
 def measure(
@@ -163,7 +161,7 @@ def measure(
     results: list[Measured] = []
     pace: dict[str, float] = {}
     for case in cases:
-        gathered: dict[str, list[tuple[dict[str, Any], float, float]]] = {name: [] for name in engines}
+        gathered: dict[str, list[tuple[dict[str, Any], float]]] = {name: [] for name in engines}
         notes: dict[str, str] = {}
         rounds: dict[str, int] = {}
         for name in engines:
@@ -186,16 +184,16 @@ def measure(
     return results
 
 
-def summarise(engine: str, case: Case, runs: list[tuple[dict[str, Any], float, float]], note: str) -> Measured:
+def summarise(engine: str, case: Case, runs: list[tuple[dict[str, Any], float]], note: str) -> Measured:
     """Medians over the runs of one engine on one trace."""
     row = Measured(engine, case.name, case.count, note=note)
     if not runs:
         return row
     report = runs[-1][0]
-    row.run_cpu_s = statistics.median(value for item, _, _ in runs for value in item["run_cpu_s"])
-    row.read_cpu_s = statistics.median(item["read_cpu_s"] for item, _, _ in runs)
-    row.process_cpu_s = statistics.median(seconds - item["again_cpu_s"] for item, seconds, _ in runs)
-    row.peak_mib = max(size for _, _, size in runs)
+    row.run_cpu_s = statistics.median(value for item, _ in runs for value in item["run_cpu_s"])
+    row.read_cpu_s = statistics.median(item["read_cpu_s"] for item, _ in runs)
+    row.process_cpu_s = statistics.median(seconds - item["again_cpu_s"] for item, seconds in runs)
+    row.peak_mib = max(item["peak_mib"] for item, _ in runs)
     row.requests_per_cpu_s = case.count / row.run_cpu_s
     row.tokens_per_cpu_s = report["output_tokens"] / row.run_cpu_s
     row.simulated = {
@@ -215,8 +213,8 @@ def agreement(workshop: Workshop, cases: Iterable[Case]) -> list[dict[str, Any]]
     """Largest difference of any request's first and last token time between Dynamo and us, exact step times."""
     rows = []
     for case in cases:
-        ours, _, _ = workshop.run("ours", case, kind="fixed", details=True)
-        theirs, _, _ = workshop.run("dynamo", case, kind="fixed", details=True)
+        ours, _ = workshop.run("ours", case, kind="fixed", details=True)
+        theirs, _ = workshop.run("dynamo", case, kind="fixed", details=True)
         row: dict[str, Any] = {"case": case.name, "requests": case.count}
         row["e2e_mean_ms"] = {"ours": ours["e2e_mean_ms"], "theirs": theirs["e2e_mean_ms"]}
         for key in ("first_token_ms", "last_token_ms"):

@@ -1,6 +1,6 @@
 """One replay of a Mooncake-style trace by Dynamo's offline simulator; runs in the peers' environment.
 
-    python run_dynamo.py OPTIONS.json
+    python -m benchmarks.sim_peers.run_dynamo OPTIONS.json
 
 Prints one JSON object. CPU seconds count all threads of the process. The replay function reads the trace by
 itself, so reading is timed by a replay that stops at simulated time zero, and taken off.
@@ -12,6 +12,8 @@ import os
 import sys
 import time
 from typing import Any
+
+from benchmarks.sim_peers.peak import peak_mib
 
 STARTED = time.process_time()
 os.environ["DYN_LOG"] = "error"
@@ -57,6 +59,7 @@ def main(options: dict[str, Any]) -> dict[str, Any]:
         calls.append(seconds)
         runs.append(max(seconds - reading, 1e-9))
     report = {
+        "peak_mib": peak_mib(),
         "import_cpu_s": imported,
         "read_cpu_s": reading,
         "run_cpu_s": runs,

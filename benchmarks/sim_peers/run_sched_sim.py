@@ -1,6 +1,6 @@
 """One run of a trace by sched-sim with its chunked-prefill scheduler; runs in the peers' environment.
 
-    python run_sched_sim.py OPTIONS.json
+    python -m benchmarks.sim_peers.run_sched_sim OPTIONS.json
 
 Prints one JSON object. Its cost is a roofline, the larger of memory and compute time, so the coefficients fit
 decode steps exactly and a full chunk, and are near for the steps between.
@@ -11,6 +11,8 @@ import json
 import sys
 import time
 from typing import Any
+
+from benchmarks.sim_peers.peak import peak_mib
 
 STARTED = time.process_time()
 
@@ -70,6 +72,7 @@ def main(options: dict[str, Any]) -> dict[str, Any]:
     ttft = sorted((request.ttft or 0.0) * 1000 for request in done)
     e2e = sorted((request.e2e_latency or 0.0) * 1000 for request in done)
     return {
+        "peak_mib": peak_mib(),
         "import_cpu_s": imported,
         "read_cpu_s": reading,
         "run_cpu_s": runs,
