@@ -11,6 +11,7 @@ from sim.columns import Columns
 from sim.cost import StepKind
 from sim.errors import ScenarioError, nearest
 from sim.exact import exact_sum
+from sim.fleet.usage import replica_seconds
 from sim.log import CANCELLED, COMPLETED, FAILED, IN_FLIGHT, KIND_NAMES, REJECTED, STATUS_NAMES, Log
 from sim.metrics import METRICS, STATISTICS, ClassMetrics
 from sim.records import RequestRecord, Status, StepRecord
@@ -32,7 +33,7 @@ RATES = (
     "attainment",
 )
 PEAKS = ("peak_waiting", "peak_running", "peak_kv_usage")
-WHOLE_RUN = ("duration_s", "preemptions", "useful_share", *PEAKS)
+WHOLE_RUN = ("duration_s", "preemptions", "useful_share", "replica_seconds", *PEAKS)
 """Numbers that belong to the run, not to a class."""
 
 
@@ -320,6 +321,8 @@ class Result:
             return float(exact_sum(self.columns["preemptions"]))
         if name == "useful_share":
             return self.work.useful_share
+        if name == "replica_seconds":
+            return replica_seconds(self.log)
         found = peak(self.log, name.removeprefix("peak_"))
         if name == "peak_waiting":
             # Between two starts of steps more may have waited than at either.
@@ -342,7 +345,8 @@ class Result:
         - `<class|all>.<count or rate>`: submitted, completed, cancelled, rejected, failed, in_flight,
           output_tokens_per_s, requests_per_s, goodput_requests_per_s (goodput for short),
           goodput_tokens_per_s, attainment (0 to 1); without a class they count all;
-        - duration_s, preemptions, useful_share, peak_waiting, peak_running and peak_kv_usage of the run.
+        - duration_s, preemptions, useful_share, replica_seconds (how long all replicas together were there),
+          peak_waiting, peak_running and peak_kv_usage of the run.
 
         Raises ScenarioError for a name that does not exist.
         """

@@ -71,7 +71,7 @@ def test_what_a_fleet_costs_is_the_time_its_replicas_were_there() -> None:
     assert replicas_over_time(result.log)[-1][1] == 1
     assert end + 0.15 * 3 < replica_seconds(result.log) < 4 * end - 3 * 0.05
     fixed = served({"replicas": 4}, [0] * 9)
-    assert replica_seconds(fixed.log) == pytest.approx(4 * fixed.duration_s)
+    assert fixed.metric("replica_seconds") == pytest.approx(4 * fixed.duration_s)
     assert replicas_over_time(fixed.log) == [(0.0, 4)]
 
 
