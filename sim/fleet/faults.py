@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sim.fleet.clock import Rank
@@ -21,34 +22,28 @@ def schedule_faults(driver: Driver) -> None:
     """Let every fault of the scenario happen at its time."""
     for fault in driver.scenario.fleet.faults:
         if isinstance(fault, Loss):
-            driver.clock.after(to_ticks(fault.at_s), Rank.WORLD, _losing(driver, fault))
+            driver.clock.after(to_ticks(fault.at_s), Rank.WORLD, partial(_lose, driver, fault))
         else:
             _schedule_slow(driver, fault)
 
 
-class _losing:
-    def __init__(self, driver: Driver, fault: Loss) -> None:
-        self._driver, self._fault = driver, fault
-
-    def __call__(self) -> None:
-        driver, fault = self._driver, self._fault
-        node = driver.nodes[fault.replica]
-        if node.state in (State.OFF, State.LOST):
-            return
-        victims = _empty(driver, node)
-        node.starts += 1
-        node.enter(State.OFF if fault.down_s is None else State.LOST)
-        node.renew()
-        driver.pools.refresh()
-        if fault.down_s is not None:
-            loss = node.starts
-            driver.clock.after(to_ticks(fault.down_s), Rank.WORLD, lambda: _machine_is_back(driver, node, loss))
-        for seq, life in victims:
-            driver.counted(life, seq)
-            if life.seq is seq:
-                _go_on(driver, life, seq, node, fault)
-        driver.pools.give_up_hope()
-        driver.machines.round_off()
+def _lose(driver: Driver, fault: Loss) -> None:
+    node = driver.nodes[fault.replica]
+    if node.state in (State.OFF, State.LOST):
+        return
+    victims = _empty(driver, node)
+    node.starts += 1
+    node.enter(State.OFF if fault.down_s is None else State.LOST)
+    node.renew()
+    driver.pools.refresh()
+    if fault.down_s is not None:
+        driver.clock.after(to_ticks(fault.down_s), Rank.WORLD, partial(_machine_is_back, driver, node, node.starts))
+    for seq, life in victims:
+        driver.counted(life, seq)
+        if life.seq is seq:
+            _go_on(driver, life, seq, node, fault)
+    driver.pools.give_up_hope()
+    driver.machines.round_off()
 
 
 def _empty(driver: Driver, node: Node) -> list[tuple[Sequence, Life]]:
@@ -94,8 +89,8 @@ def _schedule_slow(driver: Driver, fault: Slow) -> None:
     node = driver.nodes[fault.replica]
     factor = Fraction(repr(fault.factor))
     clock = driver.clock
-    clock.after(to_ticks(fault.from_s), Rank.WORLD, lambda: _change_pace(driver, node, factor))
-    clock.after(to_ticks(fault.to_s), Rank.WORLD, lambda: _change_pace(driver, node, 1 / factor))
+    clock.after(to_ticks(fault.from_s), Rank.WORLD, partial(_change_pace, driver, node, factor))
+    clock.after(to_ticks(fault.to_s), Rank.WORLD, partial(_change_pace, driver, node, 1 / factor))
 
 
 def _change_pace(driver: Driver, node: Node, factor: Fraction) -> None:
