@@ -49,11 +49,9 @@ class Deck:
         self.items = tuple(items)
         self.bank = bank
         self.by_id: Mapping[str, DrillItem] = {item.id: item for item in self.items}
-        self.by_topic: dict[str, list[DrillItem]] = {}
-        """Topics in the order in which they are first met, with their items."""
+        self.by_lesson: dict[str, list[DrillItem]] = {}
         for item in self.items:
-            for topic in item.topics:
-                self.by_topic.setdefault(topic, []).append(item)
+            self.by_lesson.setdefault(item.lesson_id, []).append(item)
 
     @classmethod
     def from_bank(cls, bank: Bank) -> Deck:
@@ -92,10 +90,10 @@ class Deck:
             raise DrillError(f"There is no item {item_id}.", hint=hint)
         return found
 
-    @property
+    @cached_property
     def topics(self) -> tuple[str, ...]:
         """All topics, in the order in which they are first met."""
-        return tuple(self.by_topic)
+        return tuple(dict.fromkeys(topic for item in self.items for topic in item.topics))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -27,8 +27,8 @@ class WayIn:
 def way_in(item: DrillItem, card: CardState, deck: Deck) -> WayIn:
     """Another way into an item; a different one each time it is told, as far as there are several.
 
-    A worked example (the item's own solution, with other numbers than the next to be asked), an easier item that
-    shares a topic, a lesson that is a prerequisite, the lesson itself.
+    A worked example (the item's own solution, with other numbers than the next to be asked), an easier item of
+    its lesson that shares a topic, a lesson that is a prerequisite, the lesson itself.
     """
     ways: list[tuple[WayInKind, str, str]] = []
     times = f"This was forgotten {card.lapses} times"
@@ -37,9 +37,8 @@ def way_in(item: DrillItem, card: CardState, deck: Deck) -> WayIn:
     shared = set(item.topics)
     easier = [
         each
-        for topic in item.topics
-        for each in deck.by_topic[topic]
-        if each.id != item.id and each.difficulty < item.difficulty
+        for each in deck.by_lesson[item.lesson_id]
+        if each.difficulty < item.difficulty and shared & set(each.topics)
     ]
     if easier:
         near = max(easier, key=lambda each: (len(shared & set(each.topics)), each.difficulty))
