@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 
 from question_bank.deep import Reference, collector
 
@@ -223,3 +225,137 @@ def _(p: P) -> R:
     for _ in range(int(p["many"])):
         step += p["seq_ms"]
     return {"gap_after": step, "rate_after": p["many"] * (1000 / step)}
+
+
+# ---- overload and retries
+
+
+@reference("attempts-for-one")
+def _(p: P) -> R:
+    trying, attempts = 1.0, 0.0
+    for _ in range(int(p["retries"]) + 1):
+        attempts += trying
+        trying = trying * p["fail"] / 100
+    return {"attempts": attempts, "load": sum(attempts for _ in range(int(p["rate"]))), "lost": 100 * trying}
+
+
+@reference("queue-worth-having")
+def _(p: P) -> R:
+    places = 0
+    while (places + 1) * 1000 / p["served"] + p["prefill_ms"] <= p["limit"] * 1000 + 1e-6:
+        places += 1
+    return {
+        "most": places,
+        "wait": sum(1 / p["served"] for _ in range(places)),
+        "refused": 100 - 100 * p["served"] / p["offered"],
+    }
+
+
+@reference("bounded-queue")
+def _(p: P) -> R:
+    free, in_time = 0.0, 0
+    for number in range(int(p["count"])):
+        arrival = number * p["gap_ms"]
+        free = max(free, arrival) + p["work_ms"]
+        in_time += free - arrival <= p["timeout"] * 1000
+    return {"before": in_time, "after": 60_000 / p["work_ms"] / 60}
+
+
+@reference("retries-on")
+def _(p: P) -> R:
+    queue = [0.0] * int(p["count"])  # when each copy was sent
+    at, answered, attempts = 0.0, 0, len(queue)
+    first_round = len(queue)
+    for place in range(first_round):
+        at += p["work_ms"]
+        if at <= p["timeout_ms"]:
+            answered += 1
+        elif place < first_round:
+            queue.append(p["timeout_ms"])
+            attempts += 1
+    for sent in queue[first_round:]:
+        at += p["work_ms"]
+        answered += at - sent <= p["timeout_ms"]
+    return {"answered": answered, "attempts": attempts, "useful": 100 * answered / attempts}
+
+
+@reference("nobody-told")
+def _(p: P) -> R:
+    at = p["prefill_ms"]
+    told = None
+    for _ in range(int(p["tokens"]) - 1):
+        if told is None and at >= p["left_ms"]:
+            told = at
+        at += p["step_ms"]
+    assert told is not None
+    return {name: free - p["came_ms"] + p["prefill_ms"] for name, free in (("told", told), ("untold", at))}
+
+
+# ---- capacity and lost replicas
+
+
+@reference("gpus-for-the-peak")
+def _(p: P) -> R:
+    # GPU-seconds that one second of the peak brings
+    prompts = outputs = 0.0
+    for _ in range(int(p["rate"])):
+        prompts += p["prompt_tokens"] * (1 / p["prefill"])
+        outputs += p["output_tokens"] * (1 / p["decode"])
+    count = 1
+    while (prompts + outputs) / count > p["busy"] / 100 + 1e-9:
+        count += 1
+    return {"pure": prompts + outputs, "buy": count + 1, "output_share": 100 * outputs / (prompts + outputs)}
+
+
+@reference("after-the-loss")
+def _(p: P) -> R:
+    left = [p["busy"]] * int(p["replicas"] - 1)
+    extra = p["busy"] / len(left)
+    needed = 2
+    while p["replicas"] * p["busy"] / (needed - 1) > p["bearable"] + 1e-9:
+        needed += 1
+    return {
+        "after": left[0] + extra,
+        "most": p["bearable"] - p["bearable"] / p["replicas"],
+        "needed": needed,
+    }
+
+
+@reference("lose-one")
+def _(p: P) -> R:
+    survivors = int(p["replicas"]) - 1
+    work_s = sum(p["work_ms"] / 1000 for _ in range(int(p["count"])))
+    second = sum(p["work_ms"] / 1000 for _ in range(int(p["rate"])))
+    return {"asked": 100 * second / survivors, "last": work_s / survivors - p["count"] / p["rate"]}
+
+
+@reference("in-turn-or-by-load")
+def _(p: P) -> R:
+    free, took = 0.0, 0.0
+    for turn in range(int(p["turns"])):
+        arrival = turn * p["replicas"] * p["gap_ms"]
+        free = max(free, arrival) + p["work_ms"] * p["slow"]
+        took = free - arrival
+    requests = [number % int(p["replicas"]) for number in range(int(p["replicas"] * p["turns"]))]
+    return {"last": took / 1000, "hit": 100 * requests.count(0) / len(requests)}
+
+
+def md1_queue(load: float) -> float:
+    """Mean time in an M/D/1 queue in units of the work, from the generating function of the number left behind.
+
+    Its derivative at 1 is the mean number; differences are extrapolated to a step of nothing.
+    """
+
+    def generating(z: float) -> float:
+        arrivals = math.exp(-load * (1 - z))
+        return (1 - load) * (1 - z) * arrivals / (arrivals - z)
+
+    table = [(1 - generating(1 - 0.02 / 2**power)) / (0.02 / 2**power) for power in range(7)]
+    for order in range(1, 7):
+        table = [after + (after - before) / (2**order - 1) for before, after in pairwise(table)]
+    return (table[0] - load) / load
+
+
+@reference("bursts-at-one-rate")
+def _(p: P) -> R:
+    return {"before": md1_queue(p["busy"] / 100) * p["work_ms"], "factor": p["cv"] * p["cv"]}
