@@ -128,3 +128,14 @@ def _(p: P) -> R:
         firsts.append(free + p["prefill_ms"])
         free = last_token(firsts[-1], p["tokens"], p["gap_ms"])
     return {"last": firsts[-1], "mean": sum(firsts) / len(firsts)}
+
+
+@reference("where-sooner-becomes-later")
+def _(p: P) -> R:
+    first_after, gap_after = p["first_before_ms"] - p["saved_ms"], p["gap_before_ms"] + p["more_ms"]
+    later = last_token(first_after, p["tokens"], gap_after) - last_token(
+        p["first_before_ms"], p["tokens"], p["gap_before_ms"]
+    )
+    # Both are straight lines in the number of gaps.
+    even = (p["first_before_ms"] - first_after) / (gap_after - p["gap_before_ms"])
+    return {"even_gaps": even, "later": later}
