@@ -19,6 +19,7 @@ from tutor.errors import TutorError
 COMMANDS: Final = {
     "ask": ("ask", "Ask one question here in the terminal, line by line, and grade the answer."),
     "grade": ("grade", "Grade an answer from a file or standard input."),
+    "eval": ("eval", "Measure a grader on labelled answers, and fit its coefficients."),
     "drill": ("drill", "Show what is due, and drill it; what was missed comes back."),
     "sim": ("sim", "Run the simulator on a scenario file."),
     "bank": ("bank", "Check, list and show the questions."),

@@ -1,0 +1,1 @@
+"""Evaluation: labelled answers in, how well a grader agrees with the labels out."""
