@@ -178,6 +178,8 @@ def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
                 gaps = last.unit.startswith(("gap", "interval"))
                 fits = read.dimension not in {"count", "none"} or (gaps and read.dimension == "none")
                 link = link if last.dimension == "count" and fits else None
+            if link and re.search(r"\n\s*[-*+]\s", between):
+                link = None  # the next line of a list
             if link and _OPERATOR[_spelt(link)] == "=" and re.search(r"\b(?:and|then|so|while)\b", between):
                 link = None  # "= 300 ms and E2E = 300 + …" begins another equation
             if link and not read.is_range and not last.is_range:

@@ -8,7 +8,7 @@ from tutor.grading.wording import Around
 
 _DELTA_BEFORE = re.compile(
     r"(?:\b(?:adds?|added|adding|"
-    r"(?<!done )(?<!ready )(?<!out )(?<!complete )(?<!finished )(?<!there )by|extra|additional|another|plus|"
+    r"(?<!done )(?<!ready )(?<!out )(?<!complete )(?<!finished )(?<!there )(?<=[a-z] )by|extra|additional|another|plus|"
     r"increase of|delay of|saves?|costs? an?|difference of|"
     r"gains?|loses?|up)\s+(?:about |exactly |an? |the |same |extra |further )*[≈~]?\+?\s*|(?<![\d)])\s\+\s?)$",
     re.IGNORECASE,
@@ -46,6 +46,8 @@ def direction_of(text: str, start: int, end: int) -> int:
     before = re.split(r"[,;:.]\s|\bbut\b|\band\b", text[max(0, start - 60) : start])[-1]
     after = re.split(r"[,;:.]|\bbut\b|\band\b", text[end : end + 30])[0]
     told = list(_DIRECTION.finditer(before))
+    if not told:  # "falls from 480 to 300 ms, i.e. by 180 ms"
+        told = list(_DIRECTION.finditer(re.split(r"(?<!i\.e)(?<!e\.g)[.;]\s", text[max(0, start - 90) : start])[-1]))
     match = _DIRECTION.search(after[:14]) or (told[-1] if told else None)
     if match is None:
         return 0

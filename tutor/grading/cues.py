@@ -29,16 +29,17 @@ _FAMILIES: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 _OWN_WORDS = 6
 _TIGHT = re.compile(
-    r"[\s:=≈~(*|,\"'-]*(?:(?:so|it|that|which|we|get|is|of|at|=|takes?|arrives?|comes?|equals|time|latency|lands?|be|"
+    r"[\s:=≈~(*|,\"'-]*(?:(?:so|it|that|which|we|get|is|of|at|=|takes?|arrives?|comes?|equals|time|latency|rate|throughput|speed|duration|figure|lands?|be|"
     r"will|thus|then|now|the|"
     r"about|approximately|roughly|around|in|after|t|ms|s|appears?|shows?|out|to|emitted|delivered|value|are|was)\b"
     r"[\s:=≈~(*,\"-]*)*",
     re.IGNORECASE,
 )
-_ATTACHED = re.compile(r"\s*(?:\(|for|to|as|until|till|the|of|is|=|in)?\s*(?:the |a )?", re.IGNORECASE)
+_ATTACHED = re.compile(r"\s*(?:\(|=>|→|->|⇒|for|to|as|until|till|the|of|is|=|in)?\s*(?:the |a )?", re.IGNORECASE)
 _PART_OF_SUM = re.compile(
     r"(?:\b(?:after|following|past|plus|beyond|since|from|add|adding|on top of)\s+(?:the )?|[+=]\s*)$"
 )
+_STATES = re.compile(r"\s*(?:is|was|takes|=|:)\s*[\d≈~]")
 _LABEL_WORDS = 6
 OTHER = "another metric"
 _ANY_CHANGE = re.compile(r"\b(?:rise|gain|increase|change|difference|drop|reduction|saving|growth)s?\b")
@@ -83,7 +84,8 @@ def phrases_of(question: Question) -> dict[str, tuple[str, bool]]:
             if phrase and phrase not in owners:
                 out.setdefault(phrase, (given.name, False))
     for family in _FAMILIES[:1] + _FAMILIES[2:]:
-        if not any(p in out for p in family):
+        told = " ".join(_bare(e.label) for e in question.expected)
+        if not any(p in out or re.search(rf"\b{p}\b", told) for p in family):
             out |= dict.fromkeys(family, (OTHER, False))
     return out
 
@@ -101,7 +103,8 @@ def find_cues(text: str, phrases: dict[str, tuple[str, bool]]) -> list[Cue]:
             if any(taken[match.start() : match.end()]):
                 continue
             taken[match.start() : match.end()] = b"\x01" * (match.end() - match.start())
-            if not (asked and _PART_OF_SUM.search(lowered[max(0, match.start() - 24) : match.start()])):
+            part = asked and _PART_OF_SUM.search(lowered[max(0, match.start() - 24) : match.start()])
+            if not part or _STATES.match(lowered, match.end()):
                 found.append(Cue(match.start(), match.end(), name, asked))
     return sorted(found, key=lambda c: c.start)
 
@@ -164,7 +167,8 @@ def pair(reads: list[Read], cues: list[Cue], text: str) -> Pairs:
             attached = attached and (
                 bool(bound) or (read_first and n == 0 and text[read.end : nearby.start].strip() != "")
             )
-        if nearby and attached and read_first:
+        pointed = attached and bool(re.match(r"\s*(?:=>|→|->|⇒|\()", text[read.end : read.end + 4]))
+        if nearby and attached and (read_first or pointed):
             pairs[read] = (nearby, True)
         elif last and tight:
             pairs[read] = (last, True)

@@ -26,7 +26,7 @@ _ADJECTIVE = r"bit|way|stage|gpu|node|core|layer|head|class|level|shot|step|tier
 _UNIT_AHEAD = r"(?!\s?(?:[mnuμ]?s\b|%|tok|req|[KMGT]i?B\b|per\b|/|ms\b|sec|min|hour|milli))"
 _NAMES = re.compile(
     rf"""
-      (?P<url>\b(?:https?|grpc|file)://[^\s)>\]]+ | \b[\w.-]+@[\w.-]+\.\w+ | \blocalhost:\d+
+      (?P<url>\b(?:https?|grpc|file)://[^\s)>\]]+ | \b[\w.-]{{1,40}}@[\w.-]+\.\w+ | \blocalhost:\d+
         | \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+)?\b)
     | (?P<date>\b\d{{4}}-\d{{2}}-\d{{2}}(?:[T\ ]\d{{2}}:\d{{2}}(?::\d{{2}})?Z?)?\b | \b\d{{1,2}}/\d{{1,2}}/\d{{4}}\b
         | \b\d{{1,2}}\.\d{{1,2}}\.(?:19|20)\d{{2}}\b | \b(?-i:{_MONTH})\s\d{{1,2}}(?:,\s\d{{4}})?\b{_UNIT_AHEAD}
@@ -37,7 +37,7 @@ _NAMES = re.compile(
     | (?P<versioned>\b(?:{_VERSIONED})[\s/-]?\d+(?:\.\d+)*\b)
     | (?P<model>\b(?:{_MODEL})(?:[-\s]?\d+(?:\.\d+)*)?(?:[-\s]?\d+(?:x\d+)?(?:\.\d+)?b)?(?:-[A-Za-z][\w.-]*)?(?!\w)
         | (?<![\w.,*×+=/-])(?<![*×+=/]\s)(?-i:\d{{1,3}}(?:\.\d)?B)\b(?!\s?(?:/|per\b|an?\b|each\b|for\b|of\b|[*×+=])))
-    | (?P<hyphened>\b(?=[\w.-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-\d[\w.]*)
+    | (?P<hyphened>\b(?=[\w.-]{{0,40}}[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-\d[\w.]*)
     | (?P<labelled>(?<![\w-])(?:{_LABELLED})\s?[:#=]?\s?\(?[A-Za-z]?\d+(?:\.\d+)*[a-z]?\)?(?![\w%]|[.,]\d){_UNIT_AHEAD})
     | (?P<indexed>(?<![\w-])(?:{_INDEXED})\s\#?\d+(?![.,/:]\d|[\w%]){_UNIT_AHEAD}(?!\s?(?:[=+*×/·-]|x\s?\d)))
     | (?P<hash>\#\d+\b) | (?P<cited>\[\d{{1,3}}\])

@@ -23,7 +23,7 @@ NUMBER = re.compile(
     rf"(?:(?<![A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u04ff0-9.\\^])|(?<=\.\.)|"
     rf"(?<=\d[xX])|(?<=[\d)] [xX])|(?<=^[xX])|(?<=[\s(=:≈~][xX])|(?<=\d_))"
     rf"(?P<num>{GROUPED})"
-    rf"(?P<exp>[eE][+-]?\d{{1,3}}(?![A-Za-z0-9])|{_TIMES}10{_POWER})?"
+    rf"(?P<exp>[eE][+-]?\d{{1,3}}(?!\d)|{_TIMES}10{_POWER})?"
     rf"(?P<pow>{_POWER})?"
     rf"(?P<scale>\s?(?:[kK](?![A-Za-z])|M(?![A-Za-z])|(?i:thousand|million|billion|mio|mln|bn)\b))?"
 )

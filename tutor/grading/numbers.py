@@ -155,7 +155,10 @@ def _joins_range(text: str, last: Read, read: Read) -> bool:
         return False
     if opened and opened.group(0).lower().startswith("from"):
         # "from 300 to 400 ms" tells of a change where something moves, else it is a range
-        return "up to" in between and not re.search(r"\b(?:goes|went|mov\w+|ris\w+|rose|grow\w*|jump\w*)\b", before)
+        wide = bool(re.search(r"\b(?:anything|anywhere|somewhere|ranges?|ranging) from\s*$", before))
+        return (wide or "up to" in between) and not re.search(
+            r"\b(?:goes|went|mov\w+|ris\w+|rose|grow\w*|jump\w*)\b", before
+        )
     if re.search(r"(?:\b(?:from|by)|[=+*/·×(])\s*$", before[-12:], re.IGNORECASE) and not opened:
         return False
     return not re.search(r"[=+*/·×(-]\s*[\d.,]*$", text[max(0, last.start - 3) : last.start])

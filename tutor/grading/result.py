@@ -10,23 +10,16 @@ from itertools import pairwise
 from typing import Literal
 
 from question_bank.question import Expected, Question, Slip
+from tutor.grading.assign import OR, assign, is_right, slip_of, take_bare_answers, turned_round, values_of
 from tutor.grading.models import CriterionGrade, Quote
 from tutor.grading.number_forms import decimal_mark
 from tutor.grading.numbers import Read
-from tutor.grading.quantities import close, ends_in_unit, equals, fits, in_unit, quantity_unit
-from tutor.grading.roles import Reading, Use, is_change, read_answer
+from tutor.grading.quantities import close, fits, in_unit, quantity_unit
+from tutor.grading.roles import Reading, Use, read_answer
 from tutor.grading.wording import CORRECTION, finality
 
-_OR = re.compile(
-    r"^\W*(?:or\b(?! rather)|maybe|perhaps|possibly|alternatively|could be|/|else|otherwise|if not)\b[^.]{0,25}$|"
-    r"^\s*/\s*$",
-    re.IGNORECASE,
-)
 _SAME_AGAIN = re.compile(r"\s*\)?\s*[(≈~=]+\s*(?:about |roughly |i\.e\.,? )?[≈~]?\s*")
-_FALLS = re.compile(r"\b(?:drop|reduction|saving|decrease|fall|shorter|less)", re.IGNORECASE)
-_RISES = re.compile(r"\b(?:rise|gain|increase|growth|more|improvement|added|extra)", re.IGNORECASE)
 _MANY_STRAYS = 3
-_NEAR = 120
 
 Outcome = Literal[
     "right", "wrong", "missing", "hedged", "contradicted", "unit", "separator", "order", "listed", "supposed"
@@ -63,178 +56,23 @@ def show(value: float, unit: str) -> str:
     return f"{body}{unit}" if unit in {"%", "×"} else f"{body} {unit}".strip()
 
 
-def _turn(use: Use, expected: Expected) -> float:
-    """-1 where the words beside a change say that it goes the other way than its figure would."""
-    if not is_change(expected):
-        return 1.0
-    signed = use.read.value < 0 or use.read.text.startswith("+")
-    if _FALLS.search(expected.label):
-        return -1.0 if use.read.value < 0 or (use.direction > 0 and not signed) else 1.0
-    if signed:
-        return 1.0
-    return -1.0 if use.direction < 0 else 1.0
-
-
-def _values(use: Use, expected: Expected) -> tuple[float, ...]:
-    turn = _turn(use, expected)
-    return tuple(turn * v for v in ends_in_unit(use.read, expected))
-
-
-def _right(use: Use, expected: Expected) -> bool:
-    values = _values(use, expected)
-    return fits(use.read, expected) and all(close(v, expected, expected.rel_tolerance) for v in values)
-
-
-def _slip(use: Use, expected: Expected, question: Question) -> Slip | None:
-    for slip in question.slips:
-        if slip.expected == expected.name:
-            target = expected.model_copy(update={"value": slip.value, "unit": slip.unit})
-            if equals(use.read, target, min(expected.rel_tolerance, 0.005)):
-                return slip
-    return None
-
-
-def _assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict[str, list[Use]], list[Use]]:
-    """Gives each number to the expected result it states; what fits none is left over."""
-    given: dict[str, list[Use]] = {e.name: [] for e in question.expected}
-    loose: list[Use] = []
-    for use in uses:
-        able = [e for e in question.expected if fits(use.read, e)]
-        named = next((e for e in able if e.name == use.target), None)
-        by_value = [e for e in able if _right(use, e)]
-        by_slip = [e for e in able if _slip(use, e, question)]
-        if named and (use.tight or named in by_value or (not by_value and named in by_slip)):
-            given[named.name].append(use)
-        elif by_value:
-            given[by_value[0].name].append(use)
-        elif by_slip:
-            given[by_slip[0].name].append(use)
-        elif named and use.read.dimension != "none":
-            given[named.name].append(use)
-        else:
-            loose.append(use)
-    _sole_claims(question, given, loose)
-    _join_to_neighbours(reading, given, loose)
-    _by_order(question, given, loose)
-    _said_again(question, reading, given, loose)
-    for listed in given.values():
-        listed.sort(key=lambda u: u.read.start)
-    return given, loose
-
-
-def _sole_claims(question: Question, given: dict[str, list[Use]], loose: list[Use]) -> None:
-    """A value that is led up to as the answer, whatever it is, states the only result that its unit fits."""
-    measured = any(u.read.dimension != "none" for u in (*loose, *(u for us in given.values() for u in us)))
-    for use in list(loose):
-        able = [e for e in question.expected if fits(use.read, e)]
-        bare = use.read.dimension == "none" and (len(question.expected) > 1 or measured)
-        if len(able) == 1 and not bare and (use.leads or use.offered) and use.role == "assertion":
-            given[able[0].name].append(use)
-            loose.remove(use)
-
-
-def _join_to_neighbours(reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:
-    """A number beside "or", or said instead of one, states the same result as the number it stands beside."""
-    text = reading.folded.text
-    position = {u.read.start: n for n, u in enumerate(reading.uses)}
-    placed = {position[u.read.start]: name for name, us in given.items() for u in us}
-    for use in list(loose):
-        here = position[use.read.start]
-        for near in (here - 1, here + 1):
-            if near not in placed:
-                continue
-            other = reading.uses[near].read
-            first, second = sorted((use.read, other), key=lambda r: r.start)
-            between = text[first.end : second.start]
-            again = here > near and len(between) < _NEAR and bool(CORRECTION.search(between))
-            bare = use.read.dimension == "none" and other.dimension == "none"
-            if (use.read.dimension != "none" or bare or use.offered) and (
-                _OR.match(between) or again or (use.offered and reading.uses[near].offered)
-            ):
-                given[placed[near]].append(use)
-                loose.remove(use)
-                break
-
-
-def _said_again(question: Question, reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:
-    """A value led up to as the answer, though every result has one, is about the result that was spoken of last."""
-    placed = {id(u): e for e in question.expected for u in given[e.name]}
-    for use in list(loose):
-        if not (use.leads or use.offered) or use.read.dimension == "none":
-            continue
-        here = next(n for n, u in enumerate(reading.uses) if u is use)
-        following = reading.uses[here + 1 : here + 2]
-        before = [u for u in reading.uses[:here] if id(u) in placed and fits(use.read, placed[id(u)])]
-        # "1.2 s, no, 1.05 s": an unnamed value that follows at once speaks of the same
-        near = [u for u in following if id(u) in placed and not u.target and fits(use.read, placed[id(u)])] or before[
-            -1:
-        ]
-        if near:
-            given[placed[id(near[0])].name].append(use)
-            loose.remove(use)
-
-
-def _by_order(question: Question, given: dict[str, list[Use]], loose: list[Use]) -> None:
-    """What no word names is taken in the order asked where there are as many numbers as results left."""
-    empty = [e for e in question.expected if not given[e.name]]
-    for measured in (True, False):
-        able = [
-            u for u in loose
-            if (u.read.dimension not in {"none", "count"}) == measured and any(fits(u.read, e) for e in empty)
-        ]  # fmt: skip
-        if empty and len(able) == len(empty) and all(fits(u.read, e) for u, e in zip(able, empty, strict=True)):
-            for use, expected in zip(able, empty, strict=True):
-                given[expected.name].append(use)
-                loose.remove(use)
-            return
-
-
-def _bare_answers(question: Question, reading: Reading, given: dict[str, list[Use]]) -> None:
-    """Where an answer is just as many numbers as are asked for, one that happens to be a given is an answer too."""
-    if all(given.values()):
-        return
-    uses = [
-        u
-        for u in reading.uses
-        if u.role == "assertion"
-        or (u.role == "given" and not u.named and any(fits(u.read, e) for e in question.expected))
-    ]
-    if len(uses) != len(question.expected) or any(u.tight or u.chain for u in uses):
-        return
-    if all(fits(u.read, e) for u, e in zip(uses, question.expected, strict=True)):
-        given.update({e.name: [u] for u, e in zip(uses, question.expected, strict=True)})
-
-
-def _turned_round(question: Question, given: dict[str, list[Use]]) -> bool:
-    """Whether two values that nothing names stand in the other order than asked, so that which is which is a guess."""
-    if len(question.expected) != 2:
-        return False
-    first, second = question.expected
-    if quantity_unit(first).dimension != quantity_unit(second).dimension:
-        return False
-    uses = [u for e in question.expected for u in given[e.name]]
-    if any(len(us) != 1 for us in given.values()) or any(u.target or u.chain for u in uses):
-        return False
-    return uses[0].read.start > uses[1].read.start
-
-
 def _unit_missed(use: Use, expected: Expected) -> bool:
     """The right digits with another unit: 300 s for 300 ms."""
     read = use.read
     return (
         read.dimension == quantity_unit(expected).dimension
-        and not _right(use, expected)
+        and not is_right(use, expected)
         and math.isclose(read.value, expected.value, rel_tol=expected.rel_tolerance)
     )
 
 
 def _stated(use: Use, expected: Expected, mark: str, others: Sequence[Use]) -> float:
     """The value in the expected unit, with 1.050 read as the rest of the answer writes its numbers."""
-    first = _values(use, expected)[0]
+    first = values_of(use, expected)[0]
     if use.read.alternative is None:
         return first
     other = in_unit(use.read, expected, use.read.alternative)
-    again = any(u is not use and math.isclose(_values(u, expected)[0], other, rel_tol=0.002) for u in others)
+    again = any(u is not use and math.isclose(values_of(u, expected)[0], other, rel_tol=0.002) for u in others)
     return other if again or (mark == "comma" and re.match(r"-?\d+[.,]\d{3}", use.read.text)) else first
 
 
@@ -259,13 +97,20 @@ def _tells_apart(text: str, first: Use, second: Use, offered: bool = False) -> b
     return after > before
 
 
+def _rounded(exact: float, read: Read, rounded: float) -> bool:
+    """Whether a number as written is another one rounded to the digits that it shows."""
+    shown = len(f"{abs(read.value):.10g}".replace(".", "").strip("0").split("e")[0])
+    digits = max(1, shown) - 1 - math.floor(math.log10(abs(exact))) if exact else 0
+    return math.isclose(exact, rounded, rel_tol=0.002) or abs(exact - rounded) <= 0.5000001 * 10.0**-digits
+
+
 def _distinct(text: str, uses: Sequence[Use], expected: Expected) -> list[Use]:
     """The uses without those that say the same value again, in another unit or rounded ("1.05 s ≈ 1.1 s")."""
     kept: list[Use] = []
     for use in uses:
         if kept and _SAME_AGAIN.fullmatch(text[kept[-1].read.end : use.read.start]):
-            a, b = _values(kept[-1], expected)[0], _values(use, expected)[0]
-            if math.isclose(a, b, rel_tol=0.06):
+            a, b = values_of(kept[-1], expected)[0], values_of(use, expected)[0]
+            if _rounded(a, use.read, b) or _rounded(b, kept[-1].read, a):
                 if kept[-1].read.approx and not use.read.approx:
                     kept[-1] = use  # "roughly one second (1,050 ms)"
                 continue
@@ -288,16 +133,16 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
 
     good = [
         (fits(u.read, expected) and not u.read.is_range and close(value(u), expected, expected.rel_tolerance))
-        or (u.read.is_range and _right(u, expected))
+        or (u.read.is_range and is_right(u, expected))
         for u in uses
     ]
     last = uses[-1]
     tolerance = max(expected.rel_tolerance, 1e-6)
     differs = [u for u in uses[:-1] if not math.isclose(value(u), value(last), rel_tol=tolerance)]
-    every = tuple(dict.fromkeys(v for u in uses for v in (_values(u, expected) if u.read.is_range else (value(u),))))
+    every = tuple(dict.fromkeys(v for u in uses for v in (values_of(u, expected) if u.read.is_range else (value(u),))))
     if last.read.is_range and not good[-1]:
-        return Finding(expected, "hedged", last.read, stated=reads, values=_values(last, expected))
-    several = any(u.offered or _OR.match(text[a.read.end : u.read.start]) for a, u in pairwise(uses))
+        return Finding(expected, "hedged", last.read, stated=reads, values=values_of(last, expected))
+    several = any(u.offered or OR.match(text[a.read.end : u.read.start]) for a, u in pairwise(uses))
     if differs and several and not all(good):
         turned = _tells_apart(text, differs[-1], last, offered=last.offered)
         if not turned:
@@ -310,33 +155,33 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
     if _open_separator(last, expected, mark):
         return Finding(expected, "separator", last.read, stated=reads, values=(value(last),))
     outcome: Outcome = "unit" if _unit_missed(last, expected) else "wrong"
-    slip = _slip(last, expected, question) if outcome == "wrong" else None
+    slip = slip_of(last, expected, question) if outcome == "wrong" else None
     return Finding(expected, outcome, last.read, slip, reads, (value(last),))
 
 
 def _fallback(question: Question, reading: Reading, expected: Expected, uses: list[Use]) -> Finding:
     """Nothing is plainly asserted: a weakly supposed value is the answer; one in a list or a case is asked about."""
-    weak = [u for u in uses if u.weak and (not u.known or _right(u, expected))]
+    weak = [u for u in uses if u.weak and (not u.known or is_right(u, expected))]
     if weak:
         return _judge(question, reading, expected, weak)
     listed = [u for u in reading.uses if u.role == "listed" and fits(u.read, expected)]
-    if any(_right(u, expected) for u in listed):
+    if any(is_right(u, expected) for u in listed):
         reads = tuple(u.read for u in listed)
         return Finding(expected, "listed", reads[-1], stated=reads)
-    right = [u for u in uses if _right(u, expected)]
+    right = [u for u in uses if is_right(u, expected)]
     if right:
         return Finding(expected, "supposed", right[0].read, stated=(right[0].read,))
-    slipped = [u for u in uses if _slip(u, expected, question)]
+    slipped = [u for u in uses if slip_of(u, expected, question)]
     return _judge(question, reading, expected, slipped[:1])
 
 
 def find_results(question: Question, reading: Reading) -> tuple[tuple[Finding, ...], list[Use]]:
     """How each expected result stands in the answer, and the asserted numbers that fit none."""
     plain = [u for u in reading.uses if u.role == "assertion"]
-    given, loose = _assign(question, reading, plain)
-    fallback, _ = _assign(question, reading, [u for u in reading.uses if u.role == "supposed"])
-    _bare_answers(question, reading, given)
-    turned = _turned_round(question, given)
+    given, loose = assign(question, reading, plain)
+    fallback, _ = assign(question, reading, [u for u in reading.uses if u.role == "supposed"])
+    take_bare_answers(question, reading, given)
+    turned = turned_round(question, given)
     findings = []
     for expected in question.expected:
         uses = given[expected.name]

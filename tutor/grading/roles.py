@@ -14,6 +14,7 @@ from tutor.grading.chains import Chain, read_chains
 from tutor.grading.changes import bounds, direction_of, is_delta
 from tutor.grading.cues import Pairs, find_cues, label_above, outside, pair, per_pairs, phrases_of, table_pairs, within
 from tutor.grading.markup import plain
+from tutor.grading.names import Spans
 from tutor.grading.numbers import Read, read_folded, read_quantities
 from tutor.grading.quantities import alike, equals, fits, quantity_unit
 from tutor.grading.text import Folded, Sentence, fold, sentences
@@ -27,7 +28,7 @@ _CHANGE_WORDS = re.compile(
     r"\b(?:difference|change|delta|increase|added|extra|saving|gain|rise|drop|reduction|improvement|decrease|growth)\b",
     re.IGNORECASE,
 )
-_LIST_GAP = re.compile(r"[\s,;|/&]*")
+_LIST_GAP = re.compile(r"[\s,;|&]*")
 # "[1040, 1060] ms": one end before the comma, the other after it
 _INTERVAL = re.compile(r"\[\s*[\d.]+\s*[a-zA-Z]{0,3}\s*[,;]\s*$")
 _INTERVAL_END = re.compile(r"\s*[,;]\s*[\d.]+\s*[a-zA-Z]{0,3}\s*\]")
@@ -99,7 +100,10 @@ def _salads(text: str, reads: Sequence[Read], operands: set[int], question: Ques
 
     def finish() -> None:
         able = [i for i in run if any(fits(reads[i], e) for e in question.expected)]
-        if len(able) >= _SALAD and len(able) > len(question.expected):
+        values = {round(reads[i].canonical, 9) for i in able}
+        short = run and len(text) < _WINDOW
+        alone = short and not re.search(r"[^\W\d_]", text[: reads[run[0]].start] + text[reads[run[-1]].end :])
+        if len(values) > len(question.expected) and (len(values) >= _SALAD or alone):
             found.update(run)
 
     for index, read in enumerate(reads):
@@ -111,6 +115,21 @@ def _salads(text: str, reads: Sequence[Read], operands: set[int], question: Ques
             run.append(index)
     finish()
     return found
+
+
+def _elsewhere(text: str, reads: Sequence[Read], index: int, start: int, question: Question) -> bool:
+    """Whether a number is told for another case: "at 400 tok/s 45 min", where 200 tok/s are given."""
+    read = reads[index]
+    known = (*question.givens, *question.derived)
+    for other in reversed(reads[max(0, index - 2) : index]):
+        if other.start < start or read.start - other.end > 24 or other.dimension == read.dimension or not other.unit:
+            continue
+        same_kind = [q for q in known if q.unit and quantity_unit(q).dimension == other.dimension and fits(other, q)]
+        lead = text[max(start, other.start - 8) : other.start]
+        if same_kind and re.search(r"(?i:\b(?:with|for|at|if|of)\s+|\()$", lead):
+            values: tuple[Quantity | Expected, ...] = (*known, *question.expected)
+            return not any(equals(other, q, 0.01) for q in values)
+    return False
 
 
 def is_pair(chain: Chain) -> bool:
@@ -155,14 +174,14 @@ def _roles(
     parts: Sequence[Sentence],
     operands: set[int],
     salad: set[int],
-    changes: bool,
-    one_asked: bool,
+    question: Question,
 ) -> list[tuple[Role, bool, bool, bool]]:
     """Role, weakness, being on offer and being led up to of each number, from the words around it."""
     found: list[tuple[Role, bool, bool, bool]] = []
+    changes = any(is_change(e) for e in question.expected)
     earlier: Around | None = None
     starts = [s.start for s in parts]
-    struck = [m.span() for m in re.finditer(r"~~[^~\n]{1,80}~~|<(?:del|s)>[^<\n]{1,80}</", text)]
+    struck = Spans([m.span() for m in re.finditer(r"~~[^~\n]{1,80}~~|<(?:del|s)>[^<\n]{1,80}</", text)])
     for index, read in enumerate(reads):
         at = bisect_right(starts, read.start) - 1
         sentence = parts[at] if at >= 0 else Sentence(text, 0, len(text))
@@ -175,14 +194,14 @@ def _roles(
         last = found[-1][0] if found else "assertion"
         joined = bool(re.fullmatch(r"\W*(?:n?or)\W*", text[reads[index - 1].end : read.start])) if index else False
         listed = _INTERVAL.search(around.before[-24:]) or _INTERVAL_END.match(around.after[:24])
-        choice = offered(around) or (one_asked and bool(listed))
+        choice = offered(around) or (len(question.expected) == 1 and bool(listed))
         if index and found[-1][2] and re.fullmatch(r"\s*and\s*", text[reads[index - 1].end : read.start]):
             choice = True  # "one of 1,050 ms and 1,075 ms"
         weak = False
         role: Role = "assertion"
         if index in operands:
             role = "step"
-        elif any(s <= read.start < e for s, e in struck) or rejected(around) or (joined and last == "rejected"):
+        elif struck.covers(read.start) or rejected(around) or (joined and last == "rejected"):
             role = "rejected"
         elif index in salad:
             role = "listed"
@@ -192,6 +211,8 @@ def _roles(
             corrected = bool(index) and CORRECTION.search(text[reads[index - 1].end : read.start][-_WINDOW:])
             if not (corrected and how == "weak"):
                 role, weak = "supposed", how == "weak"
+        elif not choice and _elsewhere(text, reads, index, sentence.start, question):
+            role, weak = "supposed", True
         if earlier is not None and role == last == "assertion" and bounds(earlier, around):
             choice = reads[index - 1].dimension == read.dimension
             found[-1] = (last, found[-1][1], choice or found[-1][2], found[-1][3])
@@ -215,7 +236,7 @@ def read_answer(question: Question, answer: str) -> Reading:
     changes = any(is_change(e) for e in question.expected)
     in_chain, operands = _steps(chains, question)
     salad = _salads(text, reads, operands, question)
-    roles = _roles(text, reads, parts, operands, salad, changes, len(question.expected) == 1)
+    roles = _roles(text, reads, parts, operands, salad, question)
     pairs: Pairs = {}
     starts = [r.start for r in reads]
     for n, sentence in enumerate(parts):

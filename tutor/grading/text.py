@@ -110,7 +110,8 @@ class Sentence:
     end: int
 
 
-_BREAK = re.compile(r"(?<=[.!?;。])[\"')\]]*\s+|\n+|(?<=[a-z)])\.(?=[A-Z])")
+_ABBREVIATED = "".join(rf"(?<!\b{a}\.)" for a in (r"e\.g", r"i\.e", "ca", "vs", "approx", "resp", "incl", "cf"))
+_BREAK = re.compile(rf"{_ABBREVIATED}(?<=[.!?;。])[\"')\]]*\s+|\n+|(?<=[a-z)])\.(?=[A-Z])")
 
 
 def sentences(folded: str) -> tuple[Sentence, ...]:

@@ -104,6 +104,7 @@ _REPORTED = re.compile(
         r"(?:earlier|before) I (?:got|had|thought|wrote|said)",
         r"I said\b",
         r"the wrong (?:answer|value|result)\b",
+        r"the (?:reference|expected|official|model|sample) (?:answer|solution|value|result)\b",
         r"the (?:trap|slip|mistake)(?: here)? (?:is|would be|gives)\b",
         r"wrong to (?:say|answer|claim|think|write)\b",
     ),
@@ -125,19 +126,22 @@ _QUESTION = re.compile(
 _MODEST = re.compile(
     r"\bif (?:I|we|my)\b(?:'m| am| are|'ve| have| did| counting| memory)?(?:n't| not)? ?"
     r"(?:right|mistaken|wrong|count\w*|miscount\w*|read|remember|recall|underst\w+|calculat\w*|add(?:ed)?|serves?|got|"
-    r"correct\w*|miss\w*)\b[^,;:.]{0,30}|\bif (?:and only if )?you (?:insist|like|must)\b|\bif so desired\b",
+    r"correct\w*|miss\w*)\b[^,;:.]{0,30}|\bif (?:and only if )?you (?:insist|like|must)\b|\bif so desired\b|"
+    r"\bbefore (?:the|it) (?:\w+ )?doubl\w*",
     re.IGNORECASE,
 )
 _STRONG = re.compile(
     r"\b"
     + _any(
         r"""let \w+ (?:=|be) | if | suppose | supposing | imagine | were | doubl\w* | twice | in that case |
-    had (?:the|we|it|there) | should (?:the|it|they) | instead(?! of) | e\.g |
+    had (?:the|we|it|there) | should (?:the|it|they) | instead(?! of) | e\.g | ,\s+say,?(?=\s*$) |
+    after(?=:\s*$) | such as |
     in (?:the|an?|such an?|some) (?:\w+ )?(?:case|scenario|situation) |
     (?:makes|turns?|push(?:es)?|brings?|takes?|drives?|moves?) it (?:in)?(?:to )?(?=[\s≈~]*$) |
     for (?:example|instance)"""
     )
-    + r"(?!\w)|\b2\s?[x×](?!\s?\d)|(?<![\d)] )(?<![\d)])[x×]\s?2\b(?!\s?(?:[x×*+.\d]|=(?!>)|[A-Za-z]{1,6}\s*[=x×*/)]))",
+    + r"(?!\w)|(?<![\d.,])\b2\s?[x×](?!\s?\d)|"
+    r"(?<![\d)] )(?<![\d)])[x×]\s?2\b(?!\s?(?:[x×*+.\d]|=(?!>)|[A-Za-z]{1,6}\s*[=x×*/)]))",
     re.IGNORECASE,
 )
 _MOVES = _any(
@@ -145,6 +149,10 @@ _MOVES = _any(
     go (?:up )?to | increas\w+ | shifts?"""
 )
 _MOVING = re.compile(rf"\b{_MOVES}\b|→|->", re.IGNORECASE)
+# "With FP8 weights 4 ms", but not "with 30 gaps" or "with the given numbers"
+_SETTING = re.compile(
+    r"^\W*(?:with|on|using|under|without)\s+(?!\d|thirty|n\b|the (?:given|above|numbers))", re.IGNORECASE
+)
 _WEAK = re.compile(rf"\b(?:would|could|assuming|with (?:the|a|that)|{_MOVES})\b|→|->", re.IGNORECASE)
 _SUPPOSE_BREAK = re.compile(
     r"\b(?:but (?:it|as|here|in|the|our|actually|really|that|with|now)|however|otherwise|actually|in our case|"
@@ -164,6 +172,9 @@ _WOULD_REFUTE = re.compile(
     )
     + r"\b",
     re.IGNORECASE,
+)
+_MENTIONED = re.compile(
+    r"^\s+(?:appears?|occurs?|stands|is (?:mentioned|written|shown|printed|named))\b(?!\s+(?:at|after)\b)", re.I
 )
 _PREMISE = re.compile(r"^\W*(?:suppose|supposing|imagine|assume|let us assume|say)\b", re.IGNORECASE)
 _OR = _any(
@@ -285,9 +296,13 @@ def supposed(around: Around, changes: bool) -> Literal["strong", "weak", ""]:
     after = _MODEST.sub("", around.after[:90])
     if _WOULD_REFUTE.match(after) or _STRONG.search(before) or _SUPPOSE_AFTER.match(after[:48]):
         return "strong"
+    if _MENTIONED.match(after):
+        return "strong"
     if _PREMISE.match(around.previous) and not re.search(r"\b(?:here|in our case|but|actually)\b", around.before, re.I):
         return "strong"
     if re.match(r"[\s*)]*\?", around.after):
+        return "weak"
+    if _SETTING.match(around.before):
         return "weak"
     weak = _WEAK.search(before)
     return "weak" if weak and not (changes and not _WEAK.search(_MOVING.sub("", before))) else ""
