@@ -14,9 +14,7 @@ from typing import Literal
 
 from sim.arrivals import Prefix, Requests
 from sim.cost import cost_model
-from sim.drafting import Drafting
 from sim.errors import ScenarioError
-from sim.glide import DONE, LOOK_UP_EVERY, Gliding
 from sim.kv import TokenStream
 from sim.log import COMPLETED, GAP, IN_FLIGHT, LIFE, STRETCH, Log
 from sim.scenario import Scenario
@@ -24,7 +22,9 @@ from sim.server import Server
 from sim.table import NONE, Column, Table
 from sim.ticks import to_seconds, to_ticks
 from sim.vllm import EngineConfig, EngineRequest
-from sim.vllm_replica import Job
+from sim.vllm.drafting import Drafting
+from sim.vllm.glide import DONE, LOOK_UP_EVERY, Gliding
+from sim.vllm.job import Job
 
 NO_LIMIT_BLOCKS = 1 << 40
 

@@ -14,7 +14,8 @@ from sim.fit.runs import MeasuredRun
 from sim.kv import TokenStream
 from sim.ticks import TICKS_PER_S
 from sim.vllm import Engine, EngineConfig
-from sim.vllm_replica import Job, VllmReplica
+from sim.vllm.job import Job
+from sim.vllm.replica import Replica as VllmReplica
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from sim.lane import drafting_of, engine_config
 from sim.replica import Sequence
 from sim.server import Server
 from sim.table import Table
-from sim.vllm_replica import Job, VllmReplica
+from sim.vllm.job import Job
+from sim.vllm.replica import Replica as VllmReplica
 
 
 class _Before(NamedTuple):
@@ -27,7 +28,7 @@ class _Before(NamedTuple):
 
 
 class FleetVllm:
-    """One engine. See `sim.vllm_replica` for how it plans, `sim.replica` for what a fleet asks of it."""
+    """One engine. See `sim.vllm.replica` for how it plans, `sim.replica` for what a fleet asks of it."""
 
     def __init__(
         self, server: Server, cost: CostModel, runs: Table, index: int, seed: int, *, fast: bool = True

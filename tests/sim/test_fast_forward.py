@@ -17,7 +17,8 @@ from sim.lane import Lane
 from sim.log import LIFE
 from sim.scenario import Scenario
 from sim.vllm import EngineConfig
-from sim.vllm_replica import Job, VllmReplica
+from sim.vllm.job import Job
+from sim.vllm.replica import Replica as VllmReplica
 
 TICK_S = 1e-12
 

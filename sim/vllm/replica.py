@@ -1,59 +1,26 @@
 """A vLLM engine with a clock: the step scheduler's decisions, in time, with runs of decode steps taken at once.
 
 Most steps of an engine decode the same sequences as the step before. While that holds, nothing about a single
-sequence is needed: how many decode, how much context they read, how many of them fill a block in which step,
-and which step is somebody's last. So those that decode are one *group*, kept as these few numbers; a step
-costs the same work whether one or a thousand sequences decode, and a run of steps costs what one step does.
-
-Where a step needs more than that (blocks run out, chunks share a budget by order, drafts are verified), the
-group is written back to its members and `sim.vllm.Scheduler` plans the step request by request. Both ways
-decide the same; the tests compare them to the last tick.
+sequence is needed, and a `Group` stands for all that decode. Where a step needs more (blocks run out, chunks
+share a budget by order, drafts are verified), the group is written back to its members and `Scheduler` plans
+the step request by request. Both ways decide the same; the tests compare them to the last tick.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
-from math import isqrt
-
 from sim.cost import CostModel, StepKind, StepWork, attention_pairs
-from sim.drafting import Drafting
 from sim.errors import ScenarioError
 from sim.log import DECODE, KIND_NAMES, RUN
 from sim.table import Table
-from sim.vllm import Engine, EngineConfig, EngineRequest, Queue, Scheduler, StepPlan
+from sim.vllm.drafting import Drafting
+from sim.vllm.group import Group, duration, steps_until
+from sim.vllm.job import Job
+from sim.vllm.plan import Queue, StepPlan
+from sim.vllm.request import Engine, EngineConfig, EngineRequest
+from sim.vllm.scheduler import Scheduler
 
 
-@dataclass(slots=True, eq=False)
-class Job(EngineRequest):
-    """A request with what its life's record needs. Times are ticks; -1 until they happen."""
-
-    index: int = 0
-    """Position among all requests."""
-    queued: int = -1
-    scheduled: int = -1
-    first_token: int = -1
-    last_token: int = -1
-    """Kept while it is not in the group; those in the group emitted when the latest run ended."""
-    cached_tokens: int = 0
-    """Prompt tokens found in the cache at its first admission."""
-    prefilled_tokens: int = 0
-    """Tokens computed in prompt chunks, each time they were."""
-    first_run: int = -1
-    """The run at whose end its first token, or the first after its latest pause, was emitted."""
-    last_run: int = -1
-    joined: int = -1
-    """The group's step count when it joined; -1 while it is not in the group."""
-    order: int = 0
-    """Rises with each join, in the order of admission."""
-    gaps: list[int] = field(default_factory=list)
-    """Gaps that bridge its pauses."""
-    stretches: list[tuple[int, int]] = field(default_factory=list)
-    """First and last run of its stretches before the latest."""
-    owner: object = None
-
-
-class VllmReplica:
+class Replica:
     """One engine. `plan` decides a run, `settle` lets it happen; see `sim.replica`."""
 
     def __init__(
@@ -87,18 +54,9 @@ class VllmReplica:
             and (config.prefill_schedule_interval == 1 or engine == "0.11")
         )
         self._rows = 0
-        # The group.
         self._grouped = self._groups
-        self._members = 0
-        self._context = 0
-        """Tokens that the group's next step reads."""
-        self._step = 0
-        """Steps the group has done."""
-        self._phases = [0] * self._size
-        """How many members need a block in the steps whose count is this, modulo the block size."""
-        self._ends: list[tuple[int, int, Job]] = []
-        """Heap: the step count after which a member is done, its order, and the member."""
-        self._order = 0
+        """Whether those that decode are in the group; else their jobs tell."""
+        self._group = Group(self._size)
         self._partial: Job | None = None
         """The one request whose prompt is half done; it stands last among those that run."""
         # The run under way.
@@ -159,13 +117,15 @@ class VllmReplica:
         """End a request at once. Returns those that finished before `now`, as `settle` does."""
         finished = self.settle(now)
         if job.joined >= 0:
-            self._sync(job)
-            self._ends = [entry for entry in self._ends if entry[2] is not job]
-            heapify(self._ends)
-            self._remove(job)
+            self._group.remove(job)
+            self._blocks_of(job)
             job.last_run, job.last_token = self._rows - 1, self._last_end
         if job is self._partial:
             self._partial = None
+        for other, tokens in self._prefills:
+            if other is job:
+                # The step under way computes it to the end.
+                job.prefilled_tokens += tokens
         self._prefills = [entry for entry in self._prefills if entry[0] is not job]
         if self._exact is not None and job in self._exact.sampling:
             self._exact.sampling.remove(job)
@@ -176,7 +136,7 @@ class VllmReplica:
         """A request's tokens so far, when the latest came out, and at the end of which run, as of the last `settle`."""
         if job.joined < 0:
             return job.generated, job.last_token, job.last_run
-        return job.generated + self._step - job.joined, self._last_end, self._rows - 1
+        return job.generated + self._group.step - job.joined, self._last_end, self._rows - 1
 
     def plan(self, now: int, until: int | None = None) -> bool:
         """Decide the next run; False when there is nothing to do.
@@ -220,12 +180,12 @@ class VllmReplica:
             self._record()
             self._complete_group(over)
             self._start, self._first = over, rest_first
-            self._read = self._context
+            self._read = self._group.context
             self._last_end = over
             if over == now:
                 self.end = None
                 return []
-            self.scheduler.pool.take(self._phases[self._step % self._size])
+            self.scheduler.pool.take(self._group.needed_now())
         self._steps, self._growth = 1, 0
         self.end = self._start + self._first
         return []
@@ -235,19 +195,20 @@ class VllmReplica:
     def _open(self) -> bool:
         """Whether a request that comes now could be in the next step, though nothing else changes."""
         scheduler = self.scheduler
-        if len(scheduler.running) >= self._seats or self._members >= self._budget:
+        if len(scheduler.running) >= self._seats or self._group.members >= self._budget:
             return False
         # The head of a queue is there because it does not fit, and nobody overtakes it unless by priority.
         return not (scheduler.waiting and self._fcfs)
 
     def _plan_group(self, now: int, until: int | None) -> bool | None:
         """Plan with the group as it is; None when the step must be planned request by request."""
-        scheduler, members, partial = self.scheduler, self._members, self._partial
+        scheduler, group, partial = self.scheduler, self._group, self._partial
         pool, waiting, running = scheduler.pool, scheduler.waiting, scheduler.running
+        members = group.members
         budget = self._budget - members
         if budget < 0:
             return None
-        needed = self._phases[self._step % self._size] if members else 0
+        needed = group.needed_now() if members else 0
         chunk = 0
         if partial is not None:
             chunk = min(partial.prompt_tokens + partial.generated - partial.computed, budget)
@@ -284,13 +245,13 @@ class VllmReplica:
                 raise self._unservable(waiting[0])
             return False
         self._kind = DECODE
-        self._read = self._context
-        first, growth, most = self._cost.decode_run(members, self._context)
-        steps = self._ends[0][0] - self._step
+        self._read = group.context
+        first, growth, most = self._cost.decode_run(members, group.context)
+        steps = group.steps_left()
         if most < steps:
             steps = most
         if (steps // self._size + 1) * members > pool.free:
-            steps = self._steps_with_blocks(steps, pool.free)
+            steps = group.steps_with_blocks(steps, pool.free)
         if until is not None and now + duration(first, growth, steps) > until and self._open():
             # The step that ends at or after the arrival is the last one without it.
             steps = steps_until(first, growth, until - now - 1) + 1
@@ -300,34 +261,28 @@ class VllmReplica:
 
     def _time_prefill(self, members: int) -> None:
         """Time a step with prompt chunks, and count their tokens as computed."""
-        prefill_tokens, context, pairs = 0, self._context, 0
+        prefill_tokens, context, pairs = 0, self._group.context, 0
         for job, tokens in self._prefills:
             before = job.computed
             prefill_tokens += tokens
             context += before
             pairs += attention_pairs(tokens, before)
             job.computed = before + tokens
-            job.prefilled_tokens += tokens
         self._time(members, prefill_tokens, context, pairs)
 
     def _complete_group(self, end: int) -> list[Job]:
         """The steps of the run are over: count them, let go who is done, take in whose prompt is."""
         finished: list[Job] = []
         if self._decoding:
-            steps, ends = self._steps, self._ends
-            self._step += steps
-            # Not those who were there when the step began: somebody may have been taken out since.
-            self._context += self._members * steps
-            while ends and ends[0][0] == self._step:
-                job = heappop(ends)[2]
-                self._sync(job)
-                self._remove(job)
+            for job in self._group.advance(self._steps):
+                self._blocks_of(job)
                 job.last_token = end
                 self._finish(job, self._rows - 1)
                 finished.append(job)
         if self._prefills:
             self._partial = None
-            for job, _ in self._prefills:
+            for job, tokens in self._prefills:
+                job.prefilled_tokens += tokens
                 if job.computed < job.prompt_tokens + job.generated:
                     self._partial = job
                     continue
@@ -338,7 +293,7 @@ class VllmReplica:
                     self._finish(job, self._rows - 1)
                     finished.append(job)
                 else:
-                    self._join(job)
+                    self._group.join(job)
         return finished
 
     def _finish(self, job: Job, row: int) -> None:
@@ -348,28 +303,8 @@ class VllmReplica:
         scheduler.drop_blocks(job)
         job.status = "finished_length_capped"
 
-    def _join(self, job: Job) -> None:
-        total = job.prompt_tokens + job.generated
-        self._order += 1
-        job.order = self._order
-        job.joined = self._step
-        self._members += 1
-        self._context += total
-        self._phases[(self._step - total + 1) % self._size] += 1
-        heappush(self._ends, (self._step + job.last_output - job.generated, job.order, job))
-
-    def _remove(self, job: Job) -> None:
-        """Take a member whose numbers are up to date out of the group's."""
-        total = job.prompt_tokens + job.generated
-        self._members -= 1
-        self._context -= total
-        self._phases[(self._step - total + 1) % self._size] -= 1
-
-    def _sync(self, job: Job) -> None:
-        """Write the group's steps since it joined back to a member."""
-        job.generated += self._step - job.joined
-        job.joined = -1
-        job.computed = job.prompt_tokens + job.generated - 1
+    def _blocks_of(self, job: Job) -> None:
+        """Write to a job that has left the group what it holds."""
         # A step under way has its block already.
         scheduled = job.computed + (self.end is not None)
         job.held = -(-scheduled // self._size)
@@ -380,43 +315,18 @@ class VllmReplica:
     def _take_later_blocks(self) -> None:
         """Take what the steps of a run need after the first, whose blocks were taken when it was planned."""
         if self._steps > 1:
-            needed = self._blocks_for(self._step + 1, self._steps - 1)
+            needed = self._group.needed_later(self._steps - 1)
             if needed:
                 self.scheduler.pool.take(needed)
 
-    def _blocks_for(self, step: int, steps: int) -> int:
-        """Blocks that the members need in `steps` steps from the count `step` on."""
-        rounds, rest = divmod(steps, self._size)
-        begin = step % self._size
-        end = begin + rest
-        phases = self._phases
-        needed = rounds * self._members + sum(phases[begin:end])
-        if end > self._size:
-            needed += sum(phases[: end - self._size])
-        return needed
-
-    def _steps_with_blocks(self, steps: int, free: int) -> int:
-        """Steps of at most `steps` for which `free` blocks are enough, not counting those of the first."""
-        low, high = 1, steps
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._blocks_for(self._step + 1, middle - 1) <= free:
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
     def write_back(self) -> None:
         """Dissolve the group into its members, so that each of them knows where it stands."""
-        for job in self.scheduler.running:
-            assert isinstance(job, Job)
-            if job.joined >= 0:
-                self._sync(job)
-                job.last_token = self._last_end
-                job.last_run = self._rows - 1
-        self._ends = []
-        self._members = self._context = 0
-        self._phases = [0] * self._size
+        members = [entry[2] for entry in self._group.ends]
+        self._group.dissolve()
+        for job in members:
+            self._blocks_of(job)
+            job.last_token = self._last_end
+            job.last_run = self._rows - 1
         self._partial = None
         self._grouped = False
 
@@ -451,7 +361,7 @@ class VllmReplica:
             prefill_tokens += tokens
             context += before
             pairs += attention_pairs(tokens, before)
-            request.prefilled_tokens += tokens
+            self._prefills.append((request, tokens))
         self._exact = plan
         if self._drafting is None:
             self._time(decoding, prefill_tokens, context, pairs)
@@ -476,6 +386,8 @@ class VllmReplica:
         row = self._rows - 1
         emitted = None if self._drafting is None else self._drafting.verify(plan.sampling)
         finished = [request for request in self.scheduler.complete(plan, emitted) if isinstance(request, Job)]
+        for job, tokens in self._prefills:
+            job.prefilled_tokens += tokens
         for request in plan.sampling:
             assert isinstance(request, Job)
             self._emitted(request, end)
@@ -500,7 +412,7 @@ class VllmReplica:
         for request in self.scheduler.running:
             assert isinstance(request, Job)
             if not request.prefilling:
-                self._join(request)
+                self._group.join(request)
 
     # ---- records -------------------------------------------------------------------------------------
 
@@ -543,23 +455,3 @@ class VllmReplica:
             "alone in the engine it would be preempted and computed again for ever; "
             "raise server.kv_blocks or shorten the request"
         )
-
-
-def duration(first: int, growth: int, steps: int) -> int:
-    """Ticks of a run's first `steps` steps."""
-    return steps * first + growth * (steps * (steps - 1) // 2)
-
-
-def steps_until(first: int, growth: int, span: int) -> int:
-    """The most steps of a run that take at most `span` ticks together."""
-    if span < first:
-        return 0
-    if not growth:
-        return span // first if first else 1 << 62
-    # growth/2 · n² + (first - growth/2) · n <= span
-    b = 2 * first - growth
-    steps = (isqrt(b * b + 8 * growth * span) - b) // (2 * growth)
-    # isqrt rounds down, and so does the division: the true root may be one further.
-    while duration(first, growth, steps + 1) <= span:
-        steps += 1
-    return steps

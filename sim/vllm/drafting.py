@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sim.server import Speculation
 from sim.ticks import to_ticks
-from sim.vllm import EngineRequest
+from sim.vllm.request import EngineRequest
 
 
 class Drafting:

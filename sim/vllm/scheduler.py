@@ -7,182 +7,12 @@ differs.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
-
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Mapping, Sequence
 
 from sim.kv import Block, BlockPool, TokenStream
-
-Engine = Literal["0.33", "0.11"]
-Status = Literal["waiting", "running", "preempted", "finished_stopped", "finished_length_capped", "finished_aborted"]
-
-
-class EngineConfig(BaseModel):
-    """What vLLM calls its scheduler and cache settings. Lengths in tokens, the cache in blocks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    max_num_batched_tokens: int = Field(ge=1)
-    max_num_seqs: int = Field(ge=1)
-    block_size: int = Field(default=16, ge=1)
-    usable_kv_blocks: int = Field(ge=1)
-    """Blocks requests can hold: one fewer than vLLM's own count, which includes its null block."""
-    enable_chunked_prefill: bool = True
-    long_prefill_token_threshold: int = Field(default=0, ge=0)
-    """Most tokens of one request in a step; 0 is no bound."""
-    long_prefill_token_threshold_adaptive: bool = False
-    """Let the bound grow to an even share of the budget."""
-    enable_prefix_caching: bool = True
-    policy: Literal["fcfs", "priority"] = "fcfs"
-    max_model_len: int = Field(ge=1)
-    watermark: float = Field(default=0.0, ge=0, lt=1)
-    """Share of all blocks an admission must leave free while something runs."""
-    reserve_full_prompt_at_admission: bool = True
-    prefill_schedule_interval: int = Field(default=1, ge=1)
-    """While anything decodes, only every so many-th step computes prompts."""
-
-
-@dataclass(slots=True, eq=False)
-class EngineRequest:
-    """One request and where it stands. Token numbers of outputs count from 1."""
-
-    id: str | int
-    prompt_tokens: int
-    max_tokens: int
-    text: TokenStream | None = None
-    """Its prompt, where somebody else may have the same; None while nobody can."""
-    shared_tokens: int | None = None
-    """Leading tokens of `text` that others may ask for; all of them when absent."""
-    priority: int = 0
-    arrival: float = 0.0
-    eos_at: int | None = None
-    """The output token that is the end-of-sequence token."""
-    ignore_eos: bool = False
-    stop_at: int | None = None
-    """The output token that is one of the request's stop tokens."""
-    min_tokens: int = 0
-    status: Status = "waiting"
-    computed: int = 0
-    """Leading tokens whose KV is in its blocks."""
-    generated: int = 0
-    preemptions: int = 0
-    prefilling: bool = True
-    drafts: int = 0
-    """Draft tokens the next step verifies."""
-    held: int = 0
-    """Blocks it holds: `blocks`, then full ones that nobody else asks for, then at most one that is not full."""
-    full: int = 0
-    """Leading blocks that scheduled tokens fill."""
-    blocks: list[Block] = field(default_factory=list)
-    """Its leading blocks that others can find."""
-    hit_tokens: int = 0
-    """Tokens found in the cache at its latest admission."""
-    last_output: int = 0
-    """The output token after which it ends, for whichever reason; set when it is added."""
-
-    @property
-    def total(self) -> int:
-        """Prompt and outputs so far, tokens."""
-        return self.prompt_tokens + self.generated
-
-    @property
-    def rank(self) -> tuple[int, float, str | int]:
-        """Order under the priority policy, best first."""
-        return (self.priority, self.arrival, self.id)
-
-
-@dataclass(slots=True)
-class PrefixStats:
-    """Prefix lookups of admissions, those of requests that come back from preemption apart."""
-
-    requests: int = 0
-    queried_tokens: int = 0
-    hit_tokens: int = 0
-    preempted_requests: int = 0
-    preempted_queried_tokens: int = 0
-    preempted_hit_tokens: int = 0
-
-    def count(self, queried_tokens: int, hit_tokens: int, *, preempted: bool) -> None:
-        """Add one admission."""
-        if preempted:
-            self.preempted_requests += 1
-            self.preempted_queried_tokens += queried_tokens
-            self.preempted_hit_tokens += hit_tokens
-        else:
-            self.requests += 1
-            self.queried_tokens += queried_tokens
-            self.hit_tokens += hit_tokens
-
-
-@dataclass(slots=True)
-class StepPlan:
-    """What one step computes, in the order it was decided."""
-
-    scheduled: dict[EngineRequest, int] = field(default_factory=dict)
-    """Tokens for each request."""
-    admitted: list[EngineRequest] = field(default_factory=list)
-    resumed: list[EngineRequest] = field(default_factory=list)
-    preempted: list[EngineRequest] = field(default_factory=list)
-    decoding: list[EngineRequest] = field(default_factory=list)
-    """Those whose prompt was done before the step."""
-    sampling: list[EngineRequest] = field(default_factory=list)
-    """Requests that emit at the end of the step."""
-    cached_tokens: dict[EngineRequest, int] = field(default_factory=dict)
-    """Prefix hit of each admission."""
-    prefix: PrefixStats = field(default_factory=PrefixStats)
-
-    @property
-    def total_tokens(self) -> int:
-        return sum(self.scheduled.values())
-
-
-class Queue(Protocol):
-    """Requests in the order in which they will be considered; the head is at 0."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[EngineRequest]: ...
-    def __getitem__(self, index: Literal[0], /) -> EngineRequest: ...
-    def append(self, request: EngineRequest, /) -> None:
-        """Take in a request."""
-        ...
-
-    def appendleft(self, request: EngineRequest, /) -> None:
-        """Take back one that has been considered before."""
-        ...
-
-    def popleft(self) -> EngineRequest: ...
-    def remove(self, request: EngineRequest, /) -> None: ...
-
-
-class _ByPriority:
-    """A queue in which the smaller priority stands first, and whoever came first among equals."""
-
-    def __init__(self) -> None:
-        self._requests: list[EngineRequest] = []
-
-    def __len__(self) -> int:
-        return len(self._requests)
-
-    def __iter__(self) -> Iterator[EngineRequest]:
-        return iter(self._requests)
-
-    def __getitem__(self, index: Literal[0]) -> EngineRequest:
-        return self._requests[index]
-
-    def append(self, request: EngineRequest) -> None:
-        insort(self._requests, request, key=lambda other: other.rank)
-
-    appendleft = append
-
-    def popleft(self) -> EngineRequest:
-        return self._requests.pop(0)
-
-    def remove(self, request: EngineRequest) -> None:
-        self._requests.remove(request)
+from sim.vllm.plan import ByPriority, Queue, StepPlan
+from sim.vllm.request import Engine, EngineConfig, EngineRequest, ending, stops
 
 
 class Scheduler:
@@ -192,7 +22,7 @@ class Scheduler:
         self.config = config
         self.pool = BlockPool(config.usable_kv_blocks, unhashed_first=engine != "0.11")
         self.waiting: Queue = (
-            waiting if waiting is not None else (_ByPriority() if config.policy == "priority" else deque())
+            waiting if waiting is not None else (ByPriority() if config.policy == "priority" else deque())
         )
         self.running: dict[EngineRequest, None] = {}
         """In the order of admission; a dict, so that any of them leaves in constant time."""
@@ -220,7 +50,7 @@ class Scheduler:
             )
         last = min(request.max_tokens, max(1, longest - request.prompt_tokens))
         if request.eos_at is not None or request.stop_at is not None:
-            last = min([last, *(end for end in _stops(request) if end >= request.min_tokens)])
+            last = min([last, *(end for end in stops(request) if end >= request.min_tokens)])
         request.last_output = last
 
     def abort(self, request: EngineRequest) -> None:
@@ -278,7 +108,7 @@ class Scheduler:
             if request.generated == request.last_output:
                 del self.running[request]
                 self.drop_blocks(request)
-                request.status = _ending(request)
+                request.status = ending(request)
                 finished.append(request)
         return finished
 
@@ -478,19 +308,6 @@ class Scheduler:
 
     def _blocks(self, tokens: int) -> int:
         return -(-tokens // self._block_size)
-
-
-def _stops(request: EngineRequest) -> Iterable[int]:
-    """Output tokens at which the request would stop by itself."""
-    if request.eos_at is not None and not request.ignore_eos:
-        yield request.eos_at
-    if request.stop_at is not None:
-        yield request.stop_at
-
-
-def _ending(request: EngineRequest) -> Status:
-    stopped = request.generated in _stops(request) and request.generated >= request.min_tokens
-    return "finished_stopped" if stopped else "finished_length_capped"
 
 
 def _capped(tokens: int, cap: int) -> int:

@@ -2,7 +2,7 @@
 
 Then a request needs no object of its own between its seat and its last token. It is a row of numbers in the heap
 of ends, and what the engine decides is arithmetic on the group's sums. `Gliding.glide` is one loop over steps
-and runs, written with local names because it is run millions of times; it decides what `VllmReplica.plan` and
+and runs, written with local names because it is run millions of times; it decides what `Replica.plan` and
 `settle` decide, and hands over to them, with a job for every seat, as soon as a step needs more than it knows.
 """
 
@@ -12,11 +12,13 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sim.cost import StepWork
 from sim.log import DECODE, MIXED, PREFILL
-from sim.vllm_replica import Job, VllmReplica, steps_until
+from sim.vllm.group import steps_until
+from sim.vllm.job import Job
+from sim.vllm.replica import Replica
 
 if TYPE_CHECKING:
     from sim.lane import Backlog
@@ -29,10 +31,8 @@ DONE = ("place", "scheduled", "first_token", "last_token", "first_run", "last_ru
 """What is left to know of a request that glided through."""
 
 
-class Gliding(VllmReplica):
+class Gliding(Replica):
     """An engine that takes requests straight from a backlog while it can."""
-
-    _ends: list[Any]
 
     # Members in the heap of ends are (end, order, job) or, without a job,
     # (end, order, None, place, total tokens, scheduled, first token, first run).
@@ -59,8 +59,9 @@ class Gliding(VllmReplica):
         headroom, whole = scheduler.headroom, scheduler.full_prompt
         ticks, decode_run = self._cost.ticks, self._cost.decode_run
         add_run, add_done = self.runs.add, done.add
-        ends, phases = self._ends, self._phases
-        members, context, step, order, rows = self._members, self._context, self._step, self._order, self._rows
+        group = self._group
+        ends, phases = group.ends, group.phases
+        members, context, step, order, rows = group.members, group.context, group.step, group.order, self._rows
         joins, total, outputs = backlog.joins, len(backlog.joins), backlog.outputs
         prompts, first_shared = backlog.prompts, backlog.next_shared()
         head, coming, most_tokens = backlog.head, backlog.coming, self._budget
@@ -137,16 +138,16 @@ class Gliding(VllmReplica):
                     if head == coming and coming < total and taken < seats and budget and now + span > joins[coming]:
                         # The step that ends at or after the arrival is the last one without it.
                         steps = steps_until(first, growth, joins[coming] - now - 1) + 1
-                    # Blocks for the steps after the first: each member needs one in every `size` steps.
+                    # Blocks for the steps after the first: see `Group.needed_later`.
                     rounds, rest = divmod(steps - 1, size)
                     begin = (step + 1) % size
                     later = rounds * members + sum(phases[begin : begin + rest])
                     if begin + rest > size:
                         later += sum(phases[: begin + rest - size])
                     if later > room:
-                        self._members, self._step = members, step
-                        steps = self._steps_with_blocks(steps, room)
-                        later = self._blocks_for(step + 1, steps - 1)
+                        group.members, group.step = members, step
+                        steps = group.steps_with_blocks(steps, room)
+                        later = group.needed_later(steps - 1)
                     needed += later
                 span = steps * first + growth * (steps * (steps - 1) // 2)
             elif head < coming or coming == total:
@@ -193,7 +194,8 @@ class Gliding(VllmReplica):
                 phases[(step - prompt) % size] += 1
                 heappush(ends, (step + output - 1, order, None, place, prompt + output, since, now, rows))
             rows += 1
-        self._members, self._context, self._step, self._order, self._rows = members, context, step, order, rows
+        group.members, group.context, group.step, group.order = members, context, step, order
+        self._rows = rows
         self._last_end = now
         backlog.head, backlog.coming = head, coming
         self._seat_all(backlog, half, half_done, half_held, half_since)
@@ -214,11 +216,11 @@ class Gliding(VllmReplica):
     def _seat_all(self, backlog: Backlog, half: int, half_done: int, half_held: int, half_since: int) -> None:
         """Make a job for every seat that has none, in the order of admission."""
         running = self.scheduler.running
-        if half < 0 and all(entry[2] is not None for entry in self._ends):
+        if half < 0 and all(entry[2] is not None for entry in self._group.ends):
             return
         running.clear()
         seated = []
-        for entry in sorted(self._ends, key=itemgetter(1)):
+        for entry in sorted(self._group.ends, key=itemgetter(1)):
             job = entry[2]
             if job is None:
                 end, order, _, place, _, since, seen, row = entry
@@ -232,7 +234,7 @@ class Gliding(VllmReplica):
             running[job] = None
             seated.append(entry)
         heapify(seated)
-        self._ends = seated
+        self._group.ends = seated
         if half >= 0:
             job = self._partial = self._seat(backlog, half, half_since)
             job.computed = job.prefilled_tokens = half_done
