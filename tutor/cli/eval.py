@@ -206,3 +206,54 @@ class _Ticker:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+@eval_command.command("calibrate", context_settings=_HELP)
+@_common
+@click.option("--output", type=_FILE, required=True, help="Where the coefficients are written, as YAML.")
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Groups of items held out.")
+@click.option("--penalty", type=click.FloatRange(0, 10), default=0.008, show_default=True,
+              help="How strongly coefficients are drawn to zero.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--json", "as_json", is_flag=True, help="What was fitted as JSON on standard output.")
+@click.pass_obj
+def calibrate_(
+    flags: dict[str, object], /, output: Path, folds: int, penalty: float, force: bool, as_json: bool, **asked: Any
+) -> None:
+    """Fit the few coefficients that turn evidence and a model's word into P(met).
+
+    Only answers for calibration are used where the source has a test part. Each item is held out once, to say what
+    the coefficients are worth on items that they have not seen.
+    """
+    from tutor.evaluation.calibrate import calibrate, check_target, write_coefficients
+    from tutor.evaluation.terminal import calibration_lines
+
+    check_target(output, force)
+    cases, outcome, _ = _graded(flags, split="calibration", runs=1, **asked)
+    found = calibrate(cases, outcome, datetime.now().astimezone(), fold_count=folds, penalty=penalty)
+    write_coefficients(found.combiner, output, force=force)
+    if as_json:
+        from pydantic_core import to_json
+
+        click.echo(to_json(found, indent=1).decode())
+    else:
+        for line in calibration_lines(found):
+            click.echo(line)
+    click.echo(f"wrote {output}", err=as_json)
+
+
+@eval_command.command("agree", context_settings=_HELP)
+@click.argument("first", type=_FILE_OR_FOLDER)
+@click.argument("second", type=_FILE_OR_FOLDER)
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with every difference and its reasons.")
+def agree(first: Path, second: Path, as_json: bool) -> None:
+    """How far two people's labels of the same answers agree."""
+    from tutor.evaluation.label_files import compare_labels
+    from tutor.evaluation.terminal import label_lines
+
+    found = compare_labels(first, second)
+    if as_json:
+        click.echo(found.model_dump_json(indent=1))
+        return
+    for line in label_lines(found):
+        click.echo(line)

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from question_bank import Bank, BankError, Question, build_question
 from rubrics import CriterionId
+from rubrics.answer_gold import SERVING_DIR, SPLIT_NAME, CriterionLabel
 from tutor.evaluation.cases import Case, CaseSet, EvaluationError, Split, make_set, read_rows, unique, validated
 from tutor.grader import ANCHOR_SEED
 
-SPLIT_FILE = "split.yaml"
 _REMEDY = "The format is in rubrics/gold/serving/README.md; compare the line with one there."
 
 
-class _Label(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    label: Literal["met", "not_met"]
-
-
 class GoldRow(BaseModel):
-    """One line; what is not needed to evaluate (reasons, marks of the labelling) is not looked at."""
+    """One line. Ids and kinds may be of any form and a label may be missing, as in other people's files."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -33,7 +27,7 @@ class GoldRow(BaseModel):
     item_version: int
     seed: int = Field(ge=0)
     answer: str
-    labels: dict[CriterionId, _Label] = Field(min_length=1)
+    labels: dict[CriterionId, CriterionLabel] = Field(min_length=1)
     kind: tuple[str, ...] = ()
 
 
@@ -43,12 +37,9 @@ def default_gold() -> Path:
     Raises:
         EvaluationError: this installation has none.
     """
-    import rubrics
-
-    folder = Path(rubrics.__file__).parent / "gold" / "serving"
-    if not folder.is_dir():
+    if not SERVING_DIR.is_dir():
         raise EvaluationError("The labelled answers are not installed.", hint="Name a file: tutor eval FILE.")
-    return folder
+    return SERVING_DIR
 
 
 def read_gold(path: Path, bank: Bank) -> CaseSet:
@@ -60,7 +51,7 @@ def read_gold(path: Path, bank: Bank) -> CaseSet:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise EvaluationError(f"{path}: holds no .jsonl file.", hint="Name a folder or file with labelled answers.")
-    test_items = _test_items((path if path.is_dir() else path.parent) / SPLIT_FILE)
+    test_items = _test_items((path if path.is_dir() else path.parent) / SPLIT_NAME)
     seen: dict[str, str] = {}
     questions: dict[tuple[str, int], Question] = {}
     old: dict[str, int] = {}
@@ -81,7 +72,7 @@ def read_gold(path: Path, bank: Bank) -> CaseSet:
                     question=question,
                     anchor=_question(parsed, bank, questions, ANCHOR_SEED, where),
                     answer=parsed.answer,
-                    labels={c: given.label == "met" for c, given in parsed.labels.items()},
+                    labels={c: given.met for c, given in parsed.labels.items()},
                     split=split,
                     kinds=parsed.kind,
                 )

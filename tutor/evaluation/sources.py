@@ -66,7 +66,9 @@ def narrowed(cases: CaseSet, *, split: str = "all", items: tuple[str, ...] = (),
         raise EvaluationError(
             "No answer is left to grade.", hint=f"Check --split and --items; items are {_some_items(cases)}."
         )
-    return cases.model_copy(update={"cases": kept})
+    parts = [f"{sum(case.split == part for case in kept)} for {part}" for part in ("calibration", "test")]
+    notes = (f"By part: {', '.join(parts)}.",) if any(case.split for case in kept) else ()
+    return cases.model_copy(update={"cases": kept, "notes": (*cases.notes, *notes)})
 
 
 def _spread(cases: tuple[Case, ...], limit: int) -> tuple[Case, ...]:

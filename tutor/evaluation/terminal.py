@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tutor.evaluation.calibrate import Calibration
+from tutor.evaluation.label_files import Compared
 from tutor.evaluation.published import SAME_ANSWERS
 from tutor.evaluation.report import Report, figure, percent, span
 from tutor.evaluation.summary import CriterionFigures
@@ -71,4 +73,37 @@ def _rest(report: Report) -> list[str]:
         out.append("published on the same answers:")
         out += [clip(f"  {line.grader:<44} {line.metric} {line.value:.3f}", WIDTH) for line in report.published]
     out += [clip(f"note: {note}", 4 * WIDTH) for note in report.notes]
+    return out
+
+
+def calibration_lines(found: Calibration) -> list[str]:
+    """κ before and after a fit, and the new coefficients."""
+    out = [
+        f"{'κ at one half':<14}{'n':>5}{'in use':>9}{'held out':>10}{'refitted':>10}{'ECE in use':>12}{'held out':>10}"
+    ]
+    out += [
+        f"{c.criterion:<14}{c.rows:>5}{figure(c.before.kappa.value):>9}{figure(c.held_out.kappa.value):>10}"
+        f"{figure(c.after.kappa.value):>10}{figure(c.ece_before, 3):>12}{figure(c.ece_held_out, 3):>10}"
+        for c in found.criteria
+    ]
+    if found.kept:
+        out.append(f"kept as they were, for want of answers: {', '.join(found.kept)}")
+    out.append("held out: each item by coefficients that saw none of its answers; go by this column")
+    for c in found.criteria:
+        weights = ", ".join(f"{name} {value:g}" for name, value in c.weights.features.items())
+        out.append(clip(f"{c.criterion}: {c.weights.bias:g}, logit {c.weights.logit:g}, {weights}", 2 * WIDTH))
+    return out
+
+
+def label_lines(found: Compared) -> list[str]:
+    """Agreement of two labellers per criterion."""
+    out = [
+        f"{found.shared} answers labelled by both, {found.only_one} by one only",
+        f"{'criterion':<14}{'agree':>7}{'κ':>6}  {'95 % by item':<14}{'first only met':>15}{'second only':>13}",
+    ]
+    for criterion, a in found.criteria.items():
+        out.append(
+            f"{criterion:<14}{figure(a.accuracy):>7}{figure(a.kappa.value):>6}  {span(a.kappa.by_item):<14}"
+            f"{a.false_rejects:>15}{a.false_accepts:>13}"
+        )
     return out
