@@ -359,3 +359,76 @@ def md1_queue(load: float) -> float:
 @reference("bursts-at-one-rate")
 def _(p: P) -> R:
     return {"before": md1_queue(p["busy"] / 100) * p["work_ms"], "factor": p["cv"] * p["cv"]}
+
+
+# ---- autoscaling
+
+
+@reference("ready-in-minutes")
+def _(p: P) -> R:
+    read_s = 0.0
+    left = p["weights"]
+    while left > 1e-9:
+        part = min(left, p["speed"])
+        left -= part
+        read_s += part / p["speed"]
+    ready = sum((p["look"], p["machine"], read_s, p["warm"]))
+    waiting = ready * p["offered"] - ready * p["served"]
+    return {"ready": ready, "waiting": waiting, "drain": waiting / (p["added"] - (p["offered"] - p["served"]))}
+
+
+@reference("longer-cold-start")
+def _(p: P) -> R:
+    arrive, finish = 1000 / p["gap_ms"], 1000 / p["work_ms"]
+    waiting = 0.0
+    for part in ("look", "machine", "far"):
+        waiting += p[part] * arrive
+        waiting -= p[part] * finish
+    return {"waiting": waiting, "drain": waiting / (finish + finish - arrive)}
+
+
+# ---- cost and rollout
+
+
+@reference("price-of-a-million")
+def _(p: P) -> R:
+    bill = sum(p["dollars"] for _ in range(int(p["gpus"])))  # of one hour
+    millions = sum(p["rate"] for _ in range(60 * 60)) / 1e6
+    price = bill / millions
+    return {"at_test": price, "real": bill / (millions * p["used"] / 100), "even": 100 * bill / (millions * p["offer"])}
+
+
+@reference("cheap-kind-saved")
+def _(p: P) -> R:
+    per_s = p["dollars"] / 60 / 60
+    token = {"prompt": per_s / p["prefill"], "output": per_s / p["decode"]}
+
+    def request(spared: float) -> float:
+        computed = p["prompt_tokens"] - p["prompt_tokens"] * spared / 100
+        return computed * token["prompt"] + p["output_tokens"] * token["output"]
+
+    return {
+        "times": token["output"] / token["prompt"],
+        "thousand": sum(request(0) for _ in range(1000)),
+        "saved": 100 * (1 - request(p["hit"]) / request(0)),
+    }
+
+
+@reference("canary-numbers")
+def _(p: P) -> R:
+    per_s = p["rate"] * (p["share"] / 100) * (p["base"] / 100)
+    count = per_s * 60 * p["minutes"]
+    low, high = 0.0, 1e6  # seconds until the count is three of its standard deviations
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if per_s * middle < 3 * math.sqrt(per_s * middle) else (low, middle)
+    return {"failures": count, "distance": (2 * count - count) / math.sqrt(count), "need": low / 60}
+
+
+@reference("rolling-update")
+def _(p: P) -> R:
+    at = 0.0
+    for replica in range(4):
+        at += p["ready"] + (p["pause"] if replica < 3 else 0)
+    work_s = sum(p["work_ms"] for _ in range(int(p["rate"]))) / 1000
+    return {"during": 100 * work_s / (4 - 1), "whole": at}
