@@ -39,14 +39,26 @@ def check_bank(bank: Bank, seeds: Sequence[int] = range(50), only: Collection[st
     problems: list[Problem] = []
     for lesson in bank.lessons:
         if only is None:
-            problems += _lesson(bank, lesson)
+            problems += check_lesson(bank, lesson)
         for item in lesson.items:
             if only is None or item.id in only:
-                problems += _links_of_item(lesson, item)
-                problems += _checkpoint(item) if isinstance(item, Checkpoint) else _open_item(item, seeds)
+                problems += check_item(lesson, item, seeds)[0]
     checkpoints = [item for item in bank.items if isinstance(item, Checkpoint) and (only is None or item.id in only)]
     problems += longest_key_bias(checkpoints)
     return with_places(bank, problems)
+
+
+def check_item(lesson: Lesson, item: AnyItem, seeds: Sequence[int]) -> tuple[list[Problem], list[Question]]:
+    """Problems of one item, and its questions as drawn with these seeds (one where all are alike).
+
+    The questions are of no use where they could not all be drawn; they end before the seed that failed.
+    """
+    problems = list(_links_of_item(lesson, item))
+    if isinstance(item, Checkpoint):
+        return [*problems, *_checkpoint(item)], []
+    questions: list[Question] = []
+    problems += _open_item(item, seeds, questions)
+    return problems, questions
 
 
 def with_places(bank: Bank, problems: Iterable[Problem]) -> list[Problem]:
@@ -61,7 +73,8 @@ def _twice(ids: Iterable[str]) -> list[str]:
     return sorted(each for each, count in Counter(ids).items() if count > 1)
 
 
-def _lesson(bank: Bank, lesson: Lesson) -> Iterator[Problem]:
+def check_lesson(bank: Bank, lesson: Lesson) -> Iterator[Problem]:
+    """Links and ids of a lesson that lead nowhere or stand twice."""
     lessons = {each.id for each in bank.lessons}
     targets = lessons | {item.id for item in bank.items}
     for needed in lesson.prerequisites:
@@ -135,9 +148,9 @@ def _links_of_item(lesson: Lesson, item: AnyItem) -> Iterator[Problem]:
 # ---- open items ----------------------------------------------------------------------------------------------
 
 
-def _open_item(item: OpenItem, seeds: Sequence[int]) -> Iterator[Problem]:
+def _open_item(item: OpenItem, seeds: Sequence[int], questions: list[Question]) -> Iterator[Problem]:
+    """Problems of an open item; its questions are put into `questions`."""
     yield from _units(item)
-    questions: list[Question] = []
     # Without parameters every seed gives the same text.
     for seed in seeds if item.parameters else seeds[:1]:
         try:

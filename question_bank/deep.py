@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from question_bank.check import check_bank, with_places
+from question_bank.check import check_item, check_lesson, longest_key_bias, with_places
 from question_bank.errors import BankError
 from question_bank.figures import check_figures
 from question_bank.load import Bank
@@ -33,6 +33,7 @@ DIRECTION_PAIRS = 8
 KEY_SEEDS = 10
 # Two ways to the same number agree to rounding; anything beyond is another number.
 _SAME = 1e-6
+_UNDRAWABLE = frozenset({"unsatisfiable", "formula", "zero-division"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,30 +96,34 @@ def check_deep(
     on_item: Callable[[str], None] = lambda item_id: None,
 ) -> DeepReport:
     """Everything `check_bank` looks at over these seeds, and the second opinions. `only` limits it to these items."""
-    problems = check_bank(bank, seeds, only)
-    broken = {problem.where for problem in problems if problem.code in {"unsatisfiable", "formula", "zero-division"}}
+    problems: list[Problem] = []
     tally = _Tally()
     drawn: list[Question] = []
     for lesson in bank.lessons:
         if only is None:
+            problems += check_lesson(bank, lesson)
             problems += check_figures(lesson)
             problems += check_lesson_wording(lesson)
             problems += _sources(lesson)
         for item in lesson.items:
-            if (only is not None and item.id not in only) or item.id in broken:
+            if only is not None and item.id not in only:
                 continue
             on_item(item.id)
+            found, questions = check_item(lesson, item, seeds)
+            problems += found
             problems += _sourced(lesson, item)
+            if any(problem.code in _UNDRAWABLE for problem in found):
+                continue
             if isinstance(item, Checkpoint):
                 questions = [build_question(item, seed) for seed in range(KEY_SEEDS)]
                 drawn += questions
             else:
-                questions = [build_question(item, seed) for seed in (seeds if item.parameters else seeds[:1])]
                 problems += _recomputed(item, questions, references.get(item.id), tally)
                 problems += _degenerate(item, questions)
                 problems += _directions(item, questions, tally)
             problems += check_question_wording(questions[0])
     checkpoints = [item for item in bank.items if isinstance(item, Checkpoint) and (only is None or item.id in only)]
+    problems += longest_key_bias(checkpoints)
     problems += check_keys(drawn, checkpoints)
     known = {item.id for item in bank.items}
     problems += [

@@ -71,7 +71,7 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=8192)
 def parse(formula: str) -> ast.expr:
     """The checked syntax tree of a formula.
 
@@ -135,6 +135,8 @@ def names_in(formula: str) -> frozenset[str]:
 
 
 def _bounded(value: float, formula: str) -> float:
+    if type(value) is float and -MAX_MAGNITUDE <= value <= MAX_MAGNITUDE:
+        return value
     try:
         result = float(value)
     except OverflowError:
@@ -144,56 +146,90 @@ def _bounded(value: float, formula: str) -> float:
     return result
 
 
+_Compiled = Callable[[Mapping[str, float]], float]
+
+
 def evaluate(formula: str, values: Mapping[str, float]) -> float:
     """The value of a formula with these values for its names; comparisons give 1.0 or 0.0.
 
     Raises FormulaError for what `parse` refuses, an unknown name (naming the nearest known one), a division
     by zero, an exponent beyond ±MAX_EXPONENT or a value beyond ±MAX_MAGNITUDE.
     """
-    return _value(parse(formula), values, formula)
+    return _compiled(formula)(values)
 
 
-def _value(node: ast.expr, values: Mapping[str, float], formula: str) -> float:
+@lru_cache(maxsize=8192)
+def _compiled(formula: str) -> _Compiled:
+    """The formula as nested functions, since a bank's check evaluates each one hundreds of times."""
+    return _function(parse(formula), formula)
+
+
+def _function(node: ast.expr, formula: str) -> _Compiled:
     match node:
         case ast.Constant(value=int() | float() as number):
-            return float(number)
+            constant = float(number)
+            return lambda values: constant
         case ast.Name(id=name):
-            if name not in values:
-                raise FormulaError(
-                    f"formula {formula!r} uses the unknown name {name!r}" + _nearest(name, sorted(values))
-                )
-            return _bounded(values[name], formula)
+            return _name(name, formula)
         case ast.UnaryOp(op=op, operand=operand):
-            inner = _value(operand, values, formula)
+            inner = _function(operand, formula)
             if isinstance(op, ast.Not):
-                return float(not inner)
-            return -inner if isinstance(op, ast.USub) else inner
+                return lambda values: float(not inner(values))
+            return (lambda values: -inner(values)) if isinstance(op, ast.USub) else inner
         case ast.BoolOp(op=op, values=operands):
             test = all if isinstance(op, ast.And) else any
-            return float(test(_value(operand, values, formula) != 0 for operand in operands))
+            parts = [_function(operand, formula) for operand in operands]
+            return lambda values: float(test(part(values) != 0 for part in parts))
         case ast.Compare(left=left, ops=ops, comparators=comparators):
-            chain = [_value(part, values, formula) for part in (left, *comparators)]
-            return float(all(_COMPARE[type(op)](*pair) for op, *pair in zip(ops, chain, chain[1:], strict=False)))
+            return _comparison([_function(each, formula) for each in (left, *comparators)], ops)
         case ast.Call(func=ast.Name(id=name), args=args):
-            function = FUNCTIONS[name][0]
-            return _bounded(function(*(_value(arg, values, formula) for arg in args)), formula)
+            function, given = FUNCTIONS[name][0], [_function(arg, formula) for arg in args]
+            return lambda values: _bounded(function(*(arg(values) for arg in given)), formula)
         case ast.BinOp(left=left, op=op, right=right):
-            return _binary(op, _value(left, values, formula), _value(right, values, formula), formula)
+            return _binary(op, _function(left, formula), _function(right, formula), formula)
     raise FormulaError(f"formula {formula!r} cannot be evaluated")
 
 
-def _binary(op: ast.operator, left: float, right: float, formula: str) -> float:
+def _name(name: str, formula: str) -> _Compiled:
+    def look_up(values: Mapping[str, float]) -> float:
+        if name not in values:
+            raise FormulaError(f"formula {formula!r} uses the unknown name {name!r}" + _nearest(name, sorted(values)))
+        return _bounded(values[name], formula)
+
+    return look_up
+
+
+def _comparison(parts: list[_Compiled], ops: list[ast.cmpop]) -> _Compiled:
+    tests = [_COMPARE[type(op)] for op in ops]
+
+    def compare(values: Mapping[str, float]) -> float:
+        chain = [part(values) for part in parts]
+        return float(all(test(*pair) for test, *pair in zip(tests, chain, chain[1:], strict=False)))
+
+    return compare
+
+
+def _binary(op: ast.operator, left: _Compiled, right: _Compiled, formula: str) -> _Compiled:
     if isinstance(op, ast.Pow):
-        if abs(right) > MAX_EXPONENT:
-            raise FormulaError(f"formula {formula!r} has the exponent {right:g}; the limit is {MAX_EXPONENT}")
+        return lambda values: _power(left(values), right(values), formula)
+    operation = _BINARY[type(op)]
+
+    def apply(values: Mapping[str, float]) -> float:
         try:
-            power = left**right
-        except (OverflowError, ZeroDivisionError) as error:
-            raise FormulaError(f"formula {formula!r} has no value for {left:g} ** {right:g}") from error
-        if isinstance(power, complex):
-            raise FormulaError(f"formula {formula!r} has no real value for {left:g} ** {right:g}")
-        return _bounded(power, formula)
+            return _bounded(operation(left(values), right(values)), formula)
+        except ZeroDivisionError as error:
+            raise FormulaError(f"formula {formula!r} divides by zero") from error
+
+    return apply
+
+
+def _power(left: float, right: float, formula: str) -> float:
+    if abs(right) > MAX_EXPONENT:
+        raise FormulaError(f"formula {formula!r} has the exponent {right:g}; the limit is {MAX_EXPONENT}")
     try:
-        return _bounded(_BINARY[type(op)](left, right), formula)
-    except ZeroDivisionError as error:
-        raise FormulaError(f"formula {formula!r} divides by zero") from error
+        power = left**right
+    except (OverflowError, ZeroDivisionError) as error:
+        raise FormulaError(f"formula {formula!r} has no value for {left:g} ** {right:g}") from error
+    if isinstance(power, complex):
+        raise FormulaError(f"formula {formula!r} has no real value for {left:g} ** {right:g}")
+    return _bounded(power, formula)
