@@ -294,4 +294,10 @@ I don't think it's {y}.
 People say {y}.
 It can't be {y}
 anything but {y}
+All but {y}
+I doubt that it is {y}.
+It is false that it takes {y}.
+No one would say {y}.
+Every value except {y}.
+{y}? Never.
 """.strip().splitlines()

@@ -155,7 +155,7 @@ def _joins_range(text: str, last: Read, read: Read) -> bool:
         return False
     if opened and opened.group(0).lower().startswith("from"):
         # "from 300 to 400 ms" tells of a change where something moves, else it is a range
-        wide = bool(re.search(r"\b(?:anything|anywhere|somewhere|ranges?|ranging) from\s*$", before))
+        wide = bool(re.search(r"\b(?:anything|anywhere|somewhere|ranges?|ranging|values?) from\s*$", before))
         return (wide or "up to" in between) and not re.search(
             r"\b(?:goes|went|mov\w+|ris\w+|rose|grow\w*|jump\w*)\b", before
         )

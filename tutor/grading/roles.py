@@ -32,6 +32,7 @@ _LIST_GAP = re.compile(r"[\s,;|&]*")
 # "[1040, 1060] ms": one end before the comma, the other after it
 _INTERVAL = re.compile(r"\[\s*[\d.]+\s*[a-zA-Z]{0,3}\s*[,;]\s*$")
 _INTERVAL_END = re.compile(r"\s*[,;]\s*[\d.]+\s*[a-zA-Z]{0,3}\s*\]")
+_NEVER = re.compile(r"[\s*)\"']*(?:\?\s*(?:never|not|no way|wrong|false|nope|no)\b|, not\W*$)", re.IGNORECASE)
 _SALAD = 3
 _WINDOW = 280
 
@@ -201,7 +202,12 @@ def _roles(
         role: Role = "assertion"
         if index in operands:
             role = "step"
-        elif struck.covers(read.start) or rejected(around) or (joined and last == "rejected"):
+        elif (
+            struck.covers(read.start)
+            or rejected(around)
+            or _NEVER.match(text, read.end)
+            or (joined and last == "rejected")
+        ):
             role = "rejected"
         elif index in salad:
             role = "listed"
@@ -217,6 +223,9 @@ def _roles(
             choice = reads[index - 1].dimension == read.dimension
             found[-1] = (last, found[-1][1], choice or found[-1][2], found[-1][3])
         earlier = around
+        paired = bool(index) and bool(re.fullmatch(r"\s*and\s*", text[reads[index - 1].end : read.start]))
+        if paired and role == "rejected" and last == "assertion" and re.match(r"\s*are\b", around.after):
+            found[-1] = ("rejected", *found[-1][1:])  # "300 ms and 1,050 ms are wrong"
         found.append((role, weak, choice, leads_up(around)))
     return found
 

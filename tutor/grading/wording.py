@@ -24,7 +24,7 @@ _FILL = _any(
 _TURNED_DOWN = _any(
     r"""(?<!if )not | never | isn't | aren't | wasn't | rather than | other than | instead of | no longer |
     without | nor | unlike | neither | as opposed to | contrary to | beware of | avoid | strike | discard |
-    reject | rule out | exclude | take back | take back the | anything but | disagree with | forget"""
+    reject | rule out | exclude | take back | take back the | anything but | all but | disagree with | forget"""
 )
 # "no more than 1,050 ms" names a bound, "more than 1,050 ms" turns the value down
 _THAN = (
@@ -57,7 +57,8 @@ _IS = _any(
     r"""is | was | are | being | 's | would be | would have been | must be | has to be | seems | looks | sounds"""
 )
 _FAULT = _any(
-    r"""wrong | incorrect | mistaken | tempting | naive | impossible | not right | not correct | not it | not true |
+    r"""wrong | incorrect | mistaken | false | untrue | tempting | naive | impossible | not right |
+    not correct | not it | not true |
     not the (?:answer|right) | an? (?:mistake|error|trap|slip|fallacy) |
     the (?:trap|mistake|error|slip|fallacy) |
     (?:the|an?) (?:(?:classic|common|usual|typical) )?(?:off-by-one|slip|mistake|error|trap) | off by |
@@ -104,6 +105,8 @@ _REPORTED = re.compile(
         r"(?:earlier|before) I (?:got|had|thought|wrote|said)",
         r"I said\b",
         r"the wrong (?:answer|value|result)\b",
+        r"(?:doubt|deny|except|all but|no ?one|nobody)\b",
+        r"(?:false|untrue|not true|wrong|incorrect) that\b",
         r"the (?:reference|expected|official|model|sample) (?:answer|solution|value|result)\b",
         r"the (?:trap|slip|mistake)(?: here)? (?:is|would be|gives)\b",
         r"wrong to (?:say|answer|claim|think|write)\b",
@@ -133,7 +136,8 @@ _MODEST = re.compile(
 _STRONG = re.compile(
     r"\b"
     + _any(
-        r"""let \w+ (?:=|be) | if | suppose | supposing | imagine | were | doubl\w* | twice | in that case |
+        r"""let (?:the )?(?:\w+ ){0,2}(?:=|be) | (?<!\w )assume(?=\s*$) | if |
+    suppose | supposing | imagine | were | doubl\w* | twice | in that case |
     had (?:the|we|it|there) | should (?:the|it|they) | instead(?! of) | e\.g | ,\s+say,?(?=\s*$) |
     after(?=:\s*$) | such as |
     in (?:the|an?|such an?|some) (?:\w+ )?(?:case|scenario|situation) |
@@ -160,7 +164,7 @@ _SUPPOSE_BREAK = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSE_AFTER = re.compile(
-    r"^[^,;.(\d]{0,12}\b(?:if|when|once|with (?:a|the|double\w*|twice)|"
+    r"^[^,;.(\d]{0,12}\b(?:if|when|once|in the (?:best|worst|ideal) case|with (?:a|the|double\w*|twice)|"
     r"after (?:the|it) \w+ (?:doubl|grow|ris|increas)\w*)\b",
     re.IGNORECASE,
 )
