@@ -162,4 +162,4 @@ def test_a_long_answer_is_read_in_time_that_grows_with_its_length(piece: str) ->
         read_answer(question, piece * (size // len(piece)))
         return time.process_time() - started
 
-    assert seconds(100 * 1024) < 10 * max(0.2, seconds(25 * 1024))
+    assert seconds(48 * 1024) < 8 * max(0.2, seconds(12 * 1024))
