@@ -350,9 +350,9 @@ def md1_queue(load: float) -> float:
         arrivals = math.exp(-load * (1 - z))
         return (1 - load) * (1 - z) * arrivals / (arrivals - z)
 
-    table = [(1 - generating(1 - 0.02 / 2**power)) / (0.02 / 2**power) for power in range(7)]
+    table = [(1 - generating(1 - 0.02 / 2.0**power)) / (0.02 / 2.0**power) for power in range(7)]
     for order in range(1, 7):
-        table = [after + (after - before) / (2**order - 1) for before, after in pairwise(table)]
+        table = [after + (after - before) / (2.0**order - 1) for before, after in pairwise(table)]
     return (table[0] - load) / load
 
 
