@@ -7,9 +7,13 @@ command line cannot be used, 130 stopped by Ctrl+C.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+
+# One simulation needs one thread: NumPy's pool would be started for nothing and spin beside it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from sim.errors import ScenarioError
 

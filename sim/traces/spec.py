@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, Valida
 from sim.fields import Part, RequestCount, whole_number
 from sim.traces.columns import TraceColumns
 from sim.traces.layouts import Format
-from sim.traces.reading import load_trace
 from sim.traces.rows import OnError
 from sim.traces.trace import Trace
 
@@ -57,6 +56,9 @@ class FromFile(Part):
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
+        # The readers are needed by scenarios with recordings only.
+        from sim.traces.reading import load_trace
+
         self._trace = load_trace(
             folder_of(info) / self.file,
             self.format,
