@@ -56,6 +56,10 @@ check: lint types contracts test-all ## all that CI does
 
 bench: $(VENV)/.dev ## the figures of README and docs
 	@$(BIN)/python -m benchmarks.startup
+	@$(BIN)/python -m benchmarks.sim_speed --quick
+	@$(BIN)/python -m benchmarks.sim_papers
+	@$(BIN)/python -m benchmarks.sim_fit --quick
+	@$(BIN)/python -m benchmarks.numbers
 
 lock: ## renew both hashed locks (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra embedded --extra build -o requirements.lock
