@@ -34,13 +34,14 @@ def doctor_command(flags: dict[str, object]) -> Any:
 
 
 def _store(settings: Settings) -> list[str]:
+    from tutor.drills import check_drills
     from tutor.interview import check_interviews
     from tutor.store import open_store, state_hash
 
     click.echo(f"\nStore\n  {settings.store_file}")
     try:
         with open_store(settings.store_file) as store:
-            problems = [*store.check(), *check_interviews(store)]
+            problems = [*store.check(), *check_interviews(store), *check_drills(store)]
             events = store.query("SELECT count(*) FROM events")[0][0]
             click.echo(f"  {events} events, {len(store.drafts())} drafts, state {state_hash(store)[:12]}")
     except TutorError as error:
