@@ -38,7 +38,7 @@ run: $(VENV)/.run ## open the interview in the terminal
 	@$(BIN)/tutor
 
 test: $(VENV)/.dev ## the default test suite (no model needed)
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-all: $(VENV)/.dev ## also the slow tests and those against a real llama.cpp server
 	@$(BIN)/python -m pytest -q -m "slow or model or not slow"
