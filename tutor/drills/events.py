@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from tutor.drills.memory import Rating
 from tutor.drills.plan import DrillPlan
 from tutor.errors import TutorError
+from tutor.store.payloads import read_payload
 
 STREAM_PREFIX: Final = "drill:"
 STREAM_END: Final = "drill;"
@@ -161,21 +162,7 @@ def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
     Raises:
         DrillEventError: the kind is unknown, or the payload is not of its form.
     """
-    model = KINDS.get(kind)
-    if model is None:
-        raise DrillEventError(
-            f"The store holds a drill event of the unknown kind {kind}.",
-            hint="It was probably written by a newer version; update the program.",
-        )
-    try:
-        return model.model_validate(dict(payload))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DrillEventError(
-            f"A stored event of kind {kind} is damaged: {field}: {first['msg'].lower()}.",
-            hint="'tutor doctor' names it; a backup may hold it whole.",
-        ) from None
+    return read_payload(KINDS, kind, payload, DrillEventError, "a drill event")
 
 
 def stream_of(item_id: str) -> str:

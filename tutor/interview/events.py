@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, JsonValue
 
 from question_bank.question import ItemKind
 from rubrics.schema import CriterionId
 from tutor.errors import TutorError
 from tutor.interview.plan import Plan
+from tutor.store.payloads import read_payload
 
 STREAM_PREFIX: Final = "interview:"
 
@@ -205,18 +206,4 @@ def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
     Raises:
         EventError: the kind is unknown, or the payload is not of its form.
     """
-    model = KINDS.get(kind)
-    if model is None:
-        raise EventError(
-            f"The store holds an event of the unknown kind {kind}.",
-            hint="It was probably written by a newer version; update the program.",
-        )
-    try:
-        return model.model_validate(dict(payload))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise EventError(
-            f"A stored event of kind {kind} is damaged: {field}: {first['msg'].lower()}.",
-            hint="'tutor doctor' names it; a backup may hold it whole.",
-        ) from None
+    return read_payload(KINDS, kind, payload, EventError, "an event")
