@@ -25,7 +25,7 @@ def bank() -> Bank:
 @pytest.mark.parametrize(("lesson_id", "least"), LESSONS.items())
 def test_a_lesson_has_enough_of_each_kind(bank: Bank, lesson_id: str, least: tuple[int, ...]) -> None:
     lesson = bank.lesson(lesson_id)
-    kinds = Counter(item.kind for item in lesson.items)
+    kinds: Counter[str] = Counter(item.kind for item in lesson.items)
     found = (*(kinds[kind] for kind in KINDS), sum(item.case is not None for item in lesson.items))
     assert all(have >= need for have, need in zip(found, least, strict=True)), found
     assert {item.difficulty for item in lesson.items} == {1, 2, 3}
