@@ -11,7 +11,6 @@ import pytest
 
 from tutor.cli import main
 from tutor.grading.combine import load_combiner
-from tutor.llm.embedded import EmbeddedServer
 
 DATA = Path(__file__).parent / "data"
 Run = Callable[..., tuple[int, str, str]]
@@ -151,9 +150,8 @@ def test_agree_compares_two_label_files(tutor: Run, tmp_path: Path) -> None:
 
 @pytest.mark.model
 def test_real_weights_are_measured_and_said_to_be_too_small(
-    tutor: Run, pair: tuple[str, ...], small_model_path: Path, embedded_server: EmbeddedServer, tmp_path: Path
+    tutor: Run, pair: tuple[str, ...], small_model_path: Path
 ) -> None:
-    embedded_server.stop_blocking()  # two servers of this size would share the cores
     args = ("eval", *pair, "--model", str(small_model_path), "--json")
     code, out, err = tutor(*args)
     report: dict[str, Any] = json.loads(out)

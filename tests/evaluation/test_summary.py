@@ -149,6 +149,19 @@ def test_partial_credit_is_set_beside_the_probability() -> None:
     assert partial.rmse_of_mean == pytest.approx((0.5 / 3) ** 0.5)
 
 
+def test_errors_are_told_by_what_the_answer_tries() -> None:
+    kinds = (("terse",), ("terse", "hedged"), ("long",))
+    cases = [made_case(n, reasoning=n == 0, failure=True).model_copy(update={"kinds": k}) for n, k in enumerate(kinds)]
+    met: dict[CriterionId, tuple[Verdict, float | None]] = {"reasoning": ("met", 0.9), "failure": ("not_met", 0.2)}
+    records = [made_record(0, met), made_record(1, met), made_record(2, met | {"failure": ("not_graded", None)})]
+    found = {k.kind: k for k in summarise(cases, outcome_of(*records)).kinds}
+    assert list(found) == ["hedged", "long", "terse"]
+    terse = found["terse"]
+    assert (terse.answers, terse.verdicts, terse.false_accepts, terse.false_rejects) == (2, 4, 1, 2)
+    assert terse.accuracy == pytest.approx(0.25)
+    assert (found["long"].verdicts, found["long"].without) == (1, 1)
+
+
 def _report_cases(count: int = 12) -> tuple[list[Case], list[AnswerRecord]]:
     cases = [made_case(n, f"item {n % 3}", result=n % 2 == 0) for n in range(count)]
     p = [0.8 if n % 2 == 0 else 0.3 for n in range(count)]

@@ -12,11 +12,12 @@ import yaml
 from rubrics import CRITERION_IDS, CriterionId
 from tutor.evaluation import metrics
 from tutor.evaluation.cases import Case, CaseSet, EvaluationError
+from tutor.evaluation.figures import Agreement
 from tutor.evaluation.fitting import PENALTY, Row, fit, held_out
 from tutor.evaluation.record import AnswerRecord
 from tutor.evaluation.report import figure, write_whole
 from tutor.evaluation.runner import Outcome
-from tutor.evaluation.summary import Agreement, agreement
+from tutor.evaluation.summary import agreement
 from tutor.grading.combine import COEFFICIENTS, Combiner, Weights, load_combiner
 
 

@@ -10,7 +10,8 @@ from rubrics import CRITERION_IDS, CriterionId
 from rubrics.answer_gold import load_labels
 from rubrics.number_gold import GoldError
 from tutor.evaluation.cases import EvaluationError
-from tutor.evaluation.summary import Agreement, agreement
+from tutor.evaluation.figures import Agreement
+from tutor.evaluation.summary import agreement
 
 
 class Disagreement(BaseModel):

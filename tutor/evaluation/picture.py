@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from tutor.evaluation.figures import CriterionFigures
 from tutor.evaluation.metrics import Bin
-from tutor.evaluation.summary import CriterionFigures
 
 _WIDTH = 30
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from tutor.evaluation.cases import Case, CaseSet, EvaluationError
+from tutor.evaluation.figures import Agreement, Bounded, CriterionFigures, Summary
 from tutor.evaluation.picture import bars, draw
 from tutor.evaluation.published import SAME_ANSWERS, Line, load_published
 from tutor.evaluation.record import AnswerRecord, GraderIdentity
 from tutor.evaluation.runner import Outcome
-from tutor.evaluation.summary import Agreement, Bounded, CriterionFigures, Summary, summarise
+from tutor.evaluation.summary import summarise
 from tutor.grading.combine import load_combiner
 
 FORMAT = 1
@@ -188,6 +189,7 @@ def markdown(report: Report, picture: Path | None = None) -> str:
         ("criterion", *(f"{m.margin:g}" for m in s.criteria[0].margins)) if s.criteria else ("criterion",),
         [(c.criterion, *(f"{percent(m.coverage)}, {figure(m.kappa)}" for m in c.margins)) for c in s.criteria],
     )
+    lines += _kinds(s)
     lines += _reliability(s.criteria, picture)
     lines += _running(s)
     lines += _published(report)
@@ -229,6 +231,18 @@ def _totals(s: Summary) -> list[str]:
             ],
         ),
     ]  # fmt: skip
+
+
+def _kinds(s: Summary) -> list[str]:
+    if not s.kinds:
+        return []
+    rows = [
+        (k.kind, str(k.answers), str(k.verdicts), figure(k.accuracy), figure(k.kappa), str(k.false_accepts),
+         str(k.false_rejects))
+        for k in s.kinds
+    ]  # fmt: skip
+    head = ("kind of answer", "answers", "verdicts", "accuracy", "κ", "false accepts", "false rejects")
+    return ["## By what the answer tries", "", "Criteria pooled, at one half.", "", *_table(head, rows)]
 
 
 def _reliability(criteria: Sequence[CriterionFigures], picture: Path | None) -> list[str]:

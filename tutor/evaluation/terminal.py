@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tutor.evaluation.calibrate import Calibration
+from tutor.evaluation.figures import CriterionFigures
 from tutor.evaluation.label_files import Compared
 from tutor.evaluation.published import SAME_ANSWERS
 from tutor.evaluation.report import Report, figure, percent, span
-from tutor.evaluation.summary import CriterionFigures
 from tutor.text import clip
 
 WIDTH = 80
