@@ -89,7 +89,10 @@ def run(flags: dict[str, object], /, split: str, runs: int, out: Path | None, as
     from tutor.evaluation.terminal import lines
 
     cases, outcome, why = _graded(flags, split=split, runs=runs, **asked)
-    report = make_report(cases, outcome, datetime.now().astimezone(), [why] if why else [])
+    notes = [why] if why else []
+    if asked["parallel"] > 1 and outcome.grader.model is not None:
+        notes.append(f"{asked['parallel']} answers were graded at once: their seconds hold the wait for each other.")
+    report = make_report(cases, outcome, datetime.now().astimezone(), notes)
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     else:
@@ -159,9 +162,10 @@ def _wanted(grader: str | None, model: str | None) -> str:
     Raises:
         TutorError: they contradict each other.
     """
-    if grader in ("none", "embedded") and model not in (None, grader):
-        if grader == "embedded" and model is not None:
-            return model
+    from tutor.llm.catalogue import CATALOGUE
+
+    is_file = model is not None and (model in CATALOGUE or model.lower().endswith(".gguf"))
+    if grader in ("none", "embedded") and model not in (None, grader) and not (grader == "embedded" and is_file):
         raise TutorError(f"--grader {grader} and --model {model} contradict each other.", hint="Leave one out.")
     if grader == "server" and model in (None, "none", "embedded"):
         raise TutorError("--grader server needs the model's name.", hint="Add --model NAME; 'tutor model' lists them.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from tutor.evaluation.calibrate import Calibration
 from tutor.evaluation.figures import CriterionFigures
 from tutor.evaluation.label_files import Compared
@@ -72,7 +74,8 @@ def _rest(report: Report) -> list[str]:
     if report.kind in SAME_ANSWERS:
         out.append("published on the same answers:")
         out += [clip(f"  {line.grader:<44} {line.metric} {line.value:.3f}", WIDTH) for line in report.published]
-    out += [clip(f"note: {note}", 4 * WIDTH) for note in report.notes]
+    for note in report.notes:
+        out += wrap(f"note: {note}", WIDTH)
     return out
 
 
@@ -91,7 +94,7 @@ def calibration_lines(found: Calibration) -> list[str]:
     out.append("held out: each item by coefficients that saw none of its answers; go by this column")
     for c in found.criteria:
         weights = ", ".join(f"{name} {value:g}" for name, value in c.weights.features.items())
-        out.append(clip(f"{c.criterion}: {c.weights.bias:g}, logit {c.weights.logit:g}, {weights}", 2 * WIDTH))
+        out += wrap(f"{c.criterion}: {c.weights.bias:g}, logit {c.weights.logit:g}, {weights}", WIDTH)
     return out
 
 
