@@ -78,6 +78,15 @@ def test_the_table_fits_the_terminal_and_a_second_time_nothing_is_graded(tutor: 
     assert max(map(len, first.splitlines())) <= 80
 
 
+def test_answers_without_points_have_their_verdicts_shown(tutor: Run, pair: tuple[str, ...], tmp_path: Path) -> None:
+    row = {"id": "mine", "question_id": "q1", "answer": "160 ms"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
+    code, out, _ = tutor("eval", *pair, "--model", "none")
+    assert code == 0
+    assert "a: 1 answer to 1 item, no model" in out
+    assert "mine  result not_met, reasoning not_met" in out
+
+
 def test_a_public_set_stands_beside_its_published_lines(tutor: Run) -> None:
     code, out, _ = tutor("eval", str(DATA / "khan_rows.jsonl"), "--grader", "none")
     assert code == 0
@@ -90,6 +99,13 @@ def test_our_answers_are_the_default_and_can_be_narrowed(tutor: Run) -> None:
     assert code == 0
     assert "4 answers to 4 items" in out
     assert "4 for calibration, 0 for test" in out
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_graded(tutor: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, out, err = tutor("eval", "--grader", "none", "--out", str(tmp_path / "file" / "reports"))
+    assert (code, out) == (2, "")
+    assert "--out" in err
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_answers_without_points_are_graded_and_said_so(tmp_path: Path, bank: Ban
     questions, answers = pair(tmp_path, QUESTION, {"id": "a", "question_id": "q1", "answer": "300 ms"})
     found = load_cases(None, bank, questions=questions, answers=answers)
     assert found.cases[0].labels == {}
-    assert any("no points" in note for note in found.notes)
+    assert any("1 answer without points" in note for note in found.notes)
 
 
 def test_an_unknown_unit_is_told(tmp_path: Path, bank: Bank) -> None:

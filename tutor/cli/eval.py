@@ -85,9 +85,11 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.pass_obj
 def run(flags: dict[str, object], /, split: str, runs: int, out: Path | None, as_json: bool, **asked: Any) -> None:
     """Grade labelled answers and say how far the grades agree with the labels."""
-    from tutor.evaluation.report import make_report, write_report
+    from tutor.evaluation.report import check_folder, make_report, write_report
     from tutor.evaluation.terminal import lines
 
+    if out is not None:
+        check_folder(out)
     cases, outcome, why = _graded(flags, split=split, runs=runs, **asked)
     notes = [why] if why else []
     if asked["parallel"] > 1 and outcome.grader.model is not None:

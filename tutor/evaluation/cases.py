@@ -127,7 +127,8 @@ def validated(model: type[M], row: dict[str, Any], where: str, remedy: str) -> M
     except ValidationError as error:
         problem = error.errors()[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the line"
-        raise EvaluationError(f"{where}: {field}: {problem['msg']}.", hint=remedy) from None
+        said = str(problem["msg"]).removeprefix("Value error, ")
+        raise EvaluationError(f"{where}: {field}: {said}.", hint=remedy) from None
 
 
 def unique(seen: dict[str, str], identity: str, where: str) -> None:
@@ -151,3 +152,8 @@ def numbered(ids: Sequence[str]) -> list[str]:
         count[one] = count.get(one, 0) + 1
         out.append(one if count[one] == 1 else f"{one}-{count[one]}")
     return out
+
+
+def counted(number: int, thing: str) -> str:
+    """ "1 answer", "2 answers"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 
 from question_bank.question import Expected, ItemKind, Question
 from rubrics import CriterionId
-from tutor.evaluation.cases import Case, CaseSet, EvaluationError, make_set, read_rows, unique, validated
+from tutor.evaluation.cases import Case, CaseSet, EvaluationError, counted, make_set, read_rows, unique, validated
 from tutor.evaluation.plain_questions import guide, plain_question
 from tutor.grading.units import unit_named
 
@@ -116,7 +116,7 @@ def read_pairs(questions: Path, answers: Path) -> CaseSet:
         raise EvaluationError(f"{answers}: holds no answer.", hint=_ANSWER_REMEDY)
     unmarked = sum(not case.labels for case in cases)
     if unmarked:
-        notes.append(f"{unmarked} answers have no points: they are graded, and count in no figure of agreement.")
+        notes.append(f"{counted(unmarked, 'answer')} without points: graded, and in no figure of agreement.")
     return make_set(answers.stem, "pairs", cases, notes)
 
 

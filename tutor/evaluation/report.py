@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from tutor.evaluation.cases import Case, CaseSet, EvaluationError
+from tutor.evaluation.cases import Case, CaseSet, EvaluationError, counted
 from tutor.evaluation.figures import Agreement, Bounded, CriterionFigures, Summary
 from tutor.evaluation.picture import bars, draw
 from tutor.evaluation.published import SAME_ANSWERS, Line, load_published
@@ -88,8 +88,8 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
     plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in report.grader.name.replace(" ", "-"))
     stem = f"{report.made:%Y-%m-%d}-{report.source}-{plain}"
     written = []
+    check_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         picture = draw(report.summary.criteria, folder / f"{stem}.svg")
         texts = {"json": report.model_dump_json(indent=1) + "\n", "md": markdown(report, picture)}
         for ending, text in texts.items():
@@ -101,6 +101,22 @@ def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
             f"{folder}: cannot be written ({error.strerror or error}).", hint="Name another folder with --out."
         ) from error
     return (*written, *([picture] if picture else []))
+
+
+def check_folder(folder: Path) -> None:
+    """Makes the folder where it is missing; asked before a long run, not after it.
+
+    Raises:
+        EvaluationError: it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(13, "no permission to write")
+    except OSError as error:
+        raise EvaluationError(
+            f"{folder}: cannot be written ({error.strerror or error}).", hint="Name another folder with --out."
+        ) from error
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -162,7 +178,8 @@ def markdown(report: Report, picture: Path | None = None) -> str:
     lines = [
         f"# Evaluation of {report.made:%Y-%m-%d}: {report.source}, {g.name}",
         "",
-        f"{s.answers} answers to {s.items} items. Grader: {g.name} ({g.source.rstrip('.')}), key `{g.key}`.",
+        f"{counted(s.answers, 'answer')} to {counted(s.items, 'item')}. "
+        f"Grader: {g.name} ({g.source.rstrip('.')}), key `{g.key}`.",
         "",
         *(f"- {note}" for note in report.notes),
         *([""] if report.notes else []),

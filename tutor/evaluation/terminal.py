@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from tutor.evaluation.calibrate import Calibration
+from tutor.evaluation.cases import counted
 from tutor.evaluation.figures import CriterionFigures
 from tutor.evaluation.label_files import Compared
 from tutor.evaluation.published import SAME_ANSWERS
@@ -12,21 +13,24 @@ from tutor.evaluation.report import Report, figure, percent, span
 from tutor.text import clip
 
 WIDTH = 80
+_SHOWN = 20
 
 
 def lines(report: Report) -> list[str]:
     """What the command prints: verdicts, totals, cost, and the published figures of the same answers."""
     s, g = report.summary, report.grader
-    out = [clip(f"{report.source}: {s.answers} answers to {s.items} items, {g.name}", WIDTH), ""]
-    out.append(f"{'criterion':<13}{'n':>4}{'uns.':>5}{'n.g.':>5}{'acc':>6}{'κ':>6}  {'95 % by item':<14}"
-               f"{'FA':>4}{'FR':>4}{'bias':>6}{'ECE':>6}")  # fmt: skip
+    out = [clip(f"{report.source}: {counted(s.answers, 'answer')} to {counted(s.items, 'item')}, {g.name}", WIDTH), ""]
+    out.append(f"{'criterion':<13}{'n':>5}{'uns.':>5}{'n.g.':>5}{'acc':>6}{'κ':>6}  {'95 % by item':<14}"
+               f"{'FA':>5}{'FR':>5}{'bias':>6}{'ECE':>6}")  # fmt: skip
     out += [_row(c) for c in s.criteria]
+    if not s.criteria:
+        out = [out[0], "", *_verdicts(report)]
     if any(c.at_half.answers != c.decided.answers for c in s.criteria):
         out += ["", "with every estimate cut at one half, the unsure ones too"]
         out += [
-            f"{c.criterion:<13}{c.at_half.answers:>4}{'':>10}{figure(c.at_half.accuracy):>6}"
+            f"{c.criterion:<13}{c.at_half.answers:>5}{'':>10}{figure(c.at_half.accuracy):>6}"
             f"{figure(c.at_half.kappa.value):>6}  {span(c.at_half.kappa.by_item):<14}"
-            f"{c.at_half.false_accepts:>4}{c.at_half.false_rejects:>4}{_bias(c.at_half.met_bias):>6}"
+            f"{c.at_half.false_accepts:>5}{c.at_half.false_rejects:>5}{_bias(c.at_half.met_bias):>6}"
             for c in s.criteria
         ]
     gains = [
@@ -40,11 +44,21 @@ def lines(report: Report) -> list[str]:
     return out
 
 
+def _verdicts(report: Report) -> list[str]:
+    """Each answer's verdicts, where there are no labels to set them beside."""
+    told = [
+        clip(f"{a.id}  " + ", ".join(f"{c} {r.verdict}" for c, r in a.record.criteria.items()), WIDTH)
+        for a in report.answers[:_SHOWN]
+    ]
+    more = len(report.answers) - _SHOWN
+    return [*told, *([f"and {more} more; --json has them all"] if more > 0 else [])]
+
+
 def _row(c: CriterionFigures) -> str:
     a = c.decided
     return (
-        f"{c.criterion:<13}{a.answers:>4}{c.unsure:>5}{c.not_graded:>5}{figure(a.accuracy):>6}"
-        f"{figure(a.kappa.value):>6}  {span(a.kappa.by_item):<14}{a.false_accepts:>4}{a.false_rejects:>4}"
+        f"{c.criterion:<13}{a.answers:>5}{c.unsure:>5}{c.not_graded:>5}{figure(a.accuracy):>6}"
+        f"{figure(a.kappa.value):>6}  {span(a.kappa.by_item):<14}{a.false_accepts:>5}{a.false_rejects:>5}"
         f"{_bias(a.met_bias):>6}{figure(c.reliability.ece):>6}"
     )
 
