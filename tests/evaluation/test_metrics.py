@@ -91,6 +91,18 @@ def test_brier_auc_correlation_and_rmse_by_hand() -> None:
     assert metrics.root_mean_square([0.0, 1.0], [0.3, 0.6]) == pytest.approx(math.sqrt((0.09 + 0.16) / 2))
 
 
+def test_coverage_at_an_agreement_takes_the_surest_answers() -> None:
+    # From sure to unsure: right, right, wrong, right, wrong; of the first four 3 are right, of all 3 of 5.
+    p, met = [0.99, 0.02, 0.9, 0.15, 0.55], [True, False, False, False, False]
+    share, margin = metrics.coverage_at(p, met, 0.75)
+    assert share == pytest.approx(0.8)
+    assert margin == pytest.approx(0.35)
+    assert metrics.coverage_at(p, met, 0.6)[0] == 1.0
+    assert metrics.coverage_at(p, met, 1.0)[0] == pytest.approx(0.4)
+    assert metrics.coverage_at([0.9], [False], 0.5) == (0.0, 0.5)
+    assert metrics.coverage_at([], [], 0.9) == (0.0, 0.5)
+
+
 def _accuracies(tables: metrics.Floats) -> metrics.Floats:
     shares: metrics.Floats = np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2))
     return shares

@@ -131,6 +131,16 @@ def test_the_models_part_is_told_beside_evidence_alone() -> None:
     assert any("reasoning 0.00 → 1.00" in line for line in lines(report))
 
 
+def test_results_in_numbers_are_told_apart_from_conclusions() -> None:
+    plain = QUESTION.model_copy(update={"expected": ()})
+    cases = [made_case(n, result=n != 1) for n in range(4)]
+    cases[3] = cases[3].model_copy(update={"question": plain})
+    records = [made_record(n, {"result": ("met", 1.0)}, by="code") for n in range(4)]
+    figures = summarise(cases, outcome_of(*records)).criteria[0]
+    assert figures.in_numbers is not None
+    assert (figures.decided.answers, figures.in_numbers.answers, figures.in_numbers.false_accepts) == (4, 3, 1)
+
+
 def test_code_is_certain_and_so_not_part_of_the_reliability() -> None:
     cases = [made_case(n, result=True) for n in range(2)]
     records = [made_record(0, {"result": ("met", 1.0)}, by="code"), made_record(1, {"result": ("met", 0.75)})]

@@ -69,9 +69,13 @@ class CriterionFigures(_Frozen):
     """The verdicts that were given."""
     at_half: Agreement
     """Every P(met) cut at one half, those of unsure verdicts too."""
+    in_numbers: Agreement | None
+    """The verdicts where the question asks for numbers, so that code alone decides; only for the result."""
     evidence_alone: Agreement | None
     """The same without the model's part; only where there was a model."""
     margins: tuple[AtMargin, ...]
+    coverage_at_90: float
+    """Largest share of the answers with an estimate, surest first, of which 90 % agree with the label."""
     reliability: Reliability
 
     @property

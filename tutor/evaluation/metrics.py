@@ -185,3 +185,18 @@ def area_under_curve(scores: Sequence[float], met: Sequence[bool]) -> float | No
     below = np.searchsorted(order, positive, "left")
     through = np.searchsorted(order, positive, "right")
     return float((below + through).mean() / (2 * len(negative)))
+
+
+def coverage_at(predicted: Sequence[float], met: Sequence[bool], agreement: float) -> tuple[float, float]:
+    """The largest share of answers, surest first, that agree with the label as often as asked, and its margin.
+
+    The margin is the least distance from one half within that share. (0, 0.5) where even the surest do not agree so
+    often. Answers equally sure are taken together, as a margin cannot part them.
+    """
+    p, y = np.asarray(predicted, dtype=float), np.asarray(met, dtype=bool)
+    sure = np.abs(p - 0.5)
+    for margin in np.unique(sure):
+        kept = sure >= margin
+        if float(((p > 0.5) == y)[kept].mean()) >= agreement:
+            return float(kept.mean()), float(margin)
+    return 0.0, 0.5

@@ -195,6 +195,7 @@ def markdown(report: Report, picture: Path | None = None) -> str:
                 for row in [_agreement_row(c.criterion, c.decided)]
             ],
         ),
+        *_in_numbers(s.criteria),
         "## Every estimate cut at one half",
         "",
         *_table(_AGREEMENT_HEAD, [_agreement_row(c.criterion, c.at_half) for c in s.criteria]),
@@ -203,14 +204,25 @@ def markdown(report: Report, picture: Path | None = None) -> str:
     lines += _totals(s)
     lines += ["## Margin", "", "Coverage and κ when everything closer to one half is left open.", ""]
     lines += _table(
-        ("criterion", *(f"{m.margin:g}" for m in s.criteria[0].margins)) if s.criteria else ("criterion",),
-        [(c.criterion, *(f"{percent(m.coverage)}, {figure(m.kappa)}" for m in c.margins)) for c in s.criteria],
+        ("criterion", *(f"{m.margin:g}" for m in s.criteria[0].margins), "coverage at 90 % agreement")
+        if s.criteria
+        else ("criterion",),
+        [
+            (c.criterion, *(f"{percent(m.coverage)}, {figure(m.kappa)}" for m in c.margins), percent(c.coverage_at_90))
+            for c in s.criteria
+        ],
     )
     lines += _kinds(s)
     lines += _reliability(s.criteria, picture)
     lines += _running(s)
     lines += _published(report)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _in_numbers(criteria: Sequence[CriterionFigures]) -> list[str]:
+    rows = [_agreement_row(c.criterion, c.in_numbers) for c in criteria if c.in_numbers is not None]
+    told = "Of these, the answers to questions that ask for numbers, which code alone decides:"
+    return [told, "", *_table(_AGREEMENT_HEAD, rows)] if rows else []
 
 
 def _model_part(criteria: Sequence[CriterionFigures]) -> list[str]:

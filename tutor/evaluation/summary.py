@@ -106,6 +106,7 @@ def _criterion(criterion: CriterionId, marked: Sequence[_Marked], with_model: bo
     told = [(m, value) for m, value in alone if value is not None]
     # A verdict of code is certain by construction, so it says nothing about how well a probability is calibrated.
     uncertain = [m for m in estimated if m.record.decided_by in ("model", "evidence")]
+    numeric = [m for m in decided if criterion == "result" and m.case.question.expected]
     return CriterionFigures(
         criterion=criterion,
         labelled=len(marked),
@@ -113,8 +114,10 @@ def _criterion(criterion: CriterionId, marked: Sequence[_Marked], with_model: bo
         not_graded=sum(m.record.verdict == "not_graded" for m in marked),
         decided=_agree(decided, [m.record.verdict == "met" for m in decided]),
         at_half=_agree(estimated, [value > 0.5 for value in p]),
+        in_numbers=_agree(numeric, [m.record.verdict == "met" for m in numeric]) if numeric else None,
         evidence_alone=_agree([m for m, _ in told], [value > 0.5 for _, value in told]) if with_model else None,
         margins=tuple(_at_margin(estimated, margin, len(marked)) for margin in MARGINS),
+        coverage_at_90=metrics.coverage_at(p, [m.met for m in estimated], 0.9)[0],
         reliability=_reliability(uncertain),
     )
 

@@ -33,6 +33,12 @@ def lines(report: Report) -> list[str]:
             f"{c.at_half.false_accepts:>5}{c.at_half.false_rejects:>5}{_bias(c.at_half.met_bias):>6}"
             for c in s.criteria
         ]
+    for a in [c.in_numbers for c in s.criteria if c.in_numbers is not None]:
+        out += [
+            "",
+            f"result where numbers are asked for, by code: {a.answers} verdicts, accuracy {figure(a.accuracy)}, "
+            f"FA {a.false_accepts}, FR {a.false_rejects}",
+        ]
     gains = [
         f"{c.criterion} {figure(c.evidence_alone.kappa.value)} → {figure(c.at_half.kappa.value)}"
         for c in s.criteria
