@@ -36,7 +36,7 @@ def lines(report: Report) -> list[str]:
     for a in [c.in_numbers for c in s.criteria if c.in_numbers is not None]:
         out += [
             "",
-            f"result where numbers are asked for, by code: {a.answers} verdicts, accuracy {figure(a.accuracy)}, "
+            f"result in numbers, by code: {counted(a.answers, 'verdict')}, accuracy {figure(a.accuracy)}, "
             f"FA {a.false_accepts}, FR {a.false_rejects}",
         ]
     gains = [
