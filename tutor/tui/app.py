@@ -27,6 +27,7 @@ from tutor.tui.screens.home import HomeScreen
 
 if TYPE_CHECKING:
     from question_bank import Bank
+    from tutor.drills import Drills
     from tutor.grader import Grader
     from tutor.interview.plan import Plan
     from tutor.llm.choose import ModelChoice
@@ -90,6 +91,8 @@ class TutorApp(App[int]):
         self.bank = bank
         self.clock = clock
         self.model = ModelState()
+        self.drills: Drills | None = None
+        """What is due; opened when it is first asked for."""
         self.grader: Grader | None = None
         """Grades with the model that is open, or with code alone; there once the model is settled."""
         self.problem = ""
@@ -301,6 +304,42 @@ class TutorApp(App[int]):
             Session.resume(self.store, self.bank, interview_id, self.clock).finish()
         except (TutorError, ValueError) as error:
             self.say_problem(str(error))
+
+    def open_drills(self) -> Drills | None:
+        """The drills of the open store and bank; None while these are not open, and raises when they cannot be read."""
+        if self.store is None or self.bank is None:
+            return None
+        if self.drills is None:
+            from tutor.drills import Drills
+
+            self.drills = Drills.open(self.store, self.bank)
+        return self.drills
+
+    def start_drills(self, kinds: tuple[str, ...] = ()) -> None:
+        """A sitting of what is due and new."""
+        from tutor.drills import DrillSession
+        from tutor.tui.screens.drill import DrillScreen
+
+        try:
+            drills = self.open_drills()
+            session = DrillSession(drills, self.clock, kinds=kinds) if drills is not None else None
+        except (TutorError, ValueError) as error:
+            self.say_problem(str(error))
+            return
+        if session is not None:
+            self.push_screen(DrillScreen(session, kinds=kinds))
+
+    def open_progress(self) -> None:
+        """Mastery, calibration, history, forecast and readiness."""
+        from tutor.tui.screens.progress import ProgressScreen
+
+        try:
+            drills = self.open_drills()
+        except TutorError as error:
+            self.say_problem(str(error))
+            return
+        if drills is not None and not isinstance(self.screen, ProgressScreen):
+            self.push_screen(ProgressScreen(drills))
 
     def open_lesson(self, lesson_id: str) -> None:
         """Read, from where one stopped."""

@@ -40,7 +40,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         "numbers in the simulator. Everything is kept as you type."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "continue", "end", "interview", "lesson", "model", "settings", "quit-home"
+        "continue", "end", "drills", "interview", "lesson", "progress", "model", "settings", "quit-home"
     ) + list(Screen.BINDINGS)
 
     def body(self) -> ComposeResult:
@@ -77,7 +77,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         places = self.query_one("#places", OptionList)
         kept = self._highlighted_id()
         try:
-            options = [*self._unfinished(), *self._starts(), *self._items(), *self._program()]
+            options = [*self._unfinished(), *self._drills(), *self._starts(), *self._items(), *self._program()]
         except TutorError as error:
             self.query_one("#notice", Line).show(str(error), tone="problem")
             return
@@ -124,6 +124,24 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             text = self._fitted("nothing unfinished; an interview you leave waits here")
             rows.append(Option(Content.assemble((f" {'Continue':<{LABEL_WIDTH}}{text}", "$secondary")), disabled=True))
         return rows[:5]
+
+    def _drills(self) -> list[Option]:
+        drills, now = self.tutor.open_drills(), self.tutor.clock()
+        if drills is None:
+            return []
+        drills.sync(now)
+        counts = drills.counts(now)
+        parts = [f"{counts.due:,} due", f"{counts.overdue:,} overdue", f"{counts.today_new:,} new"]
+        if counts.confident_wrong:
+            parts.insert(1, f"{counts.confident_wrong} wrong though confident")
+        if not counts.today:
+            next_day, due = drills.queue.next_due(now)
+            parts.append(f"done for today, next {plural(due, 'item')} on {next_day}" if next_day else "done for today")
+        rows = [self._row("Drills", self._fitted(" · ".join(parts)), "drills")]
+        done = (
+            f"{plural(counts.done_today, 'answer')} today" if counts.done_today else "topics, confidence, weeks, ahead"
+        )
+        return [*rows, self._row("Progress", self._fitted(done), "progress")]
 
     def _starts(self) -> list[Option]:
         rows = []
@@ -179,7 +197,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
     # --- keys ------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("start_interview", "read_lesson"):
+        if action in ("start_interview", "read_lesson", "start_drills", "open_progress"):
             return True if self.tutor.bank is not None else None
         if action == "continue_interview":
             return self._first_unfinished() is not None
@@ -199,6 +217,10 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             self.tutor.open_lesson(which)
         elif what == "item":
             self.tutor.start_item(which)
+        elif what == "drills":
+            self.tutor.start_drills()
+        elif what == "progress":
+            self.tutor.open_progress()
         elif what == "model":
             self.tutor.action_open_model_screen()
         elif what == "settings":
@@ -229,6 +251,14 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         """On the highlighted lesson, else the first one."""
         if lesson_id := self._chosen_lesson():
             self.tutor.start_lesson_interview(lesson_id)
+
+    def action_start_drills(self) -> None:
+        """What is due, and new items."""
+        self.tutor.start_drills()
+
+    def action_open_progress(self) -> None:
+        """What the answers say."""
+        self.tutor.open_progress()
 
     def action_read_lesson(self) -> None:
         """The highlighted lesson, else the first one."""

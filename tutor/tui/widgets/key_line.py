@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 # What goes first when the row is too narrow; help lists every key at any width.
-DROP_ORDER: Final = ("palette", "settings", "undo", "beside", "skip", "model", "contest", "back", "help")
+DROP_ORDER: Final = (
+    "palette", "settings", "suspend", "kinds", "note", "drill-lesson", "undo", "beside", "progress", "bury", "skip",
+    "model", "contest", "drill-undo", "in-full", "drill-skip", "previous-page", "keep-day", "back", "help",
+)  # fmt: skip
 GAP: Final = "  "
 
 

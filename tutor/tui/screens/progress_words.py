@@ -1,0 +1,300 @@
+"""The pages of the progress screen as text: tables that read line by line, with bars only beside their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+
+from tutor.drills.calibration import ENOUGH, Calibration, LevelRate
+from tutor.drills.forecast import LONGEST_DAYS
+from tutor.tui.safe import indented, join, lines, one_line
+from tutor.tui.words import CONFIDENCE, pad, plural
+
+if TYPE_CHECKING:
+    from tutor.drills import Counts, Drills
+    from tutor.drills.forecast import CatchUpForecast, DueDay
+    from tutor.drills.history import Period
+    from tutor.drills.mastery import Status, TopicMastery
+    from tutor.drills.readiness import Readiness
+
+AHEAD_DAYS: Final = 14
+STATUS: Final[Mapping[Status, tuple[str, str]]] = {
+    "not begun": ("–", "$secondary"),
+    "learning": ("…", ""),
+    "fading": ("↓", "$warning"),
+    "mastered": ("✓", "$success"),
+}
+VERDICT: Final = {
+    "overconfident": "you were more sure than the answers bear out",
+    "underconfident": "you were less sure than the answers bear out",
+    "in line": "what you said and what came out agree",
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All that the pages show, each derived from the log once."""
+
+    counts: Counts
+    topics: tuple[TopicMastery, ...]
+    everything: Calibration
+    by_topic: tuple[Calibration, ...]
+    weeks: tuple[Period, ...]
+    ahead: tuple[DueDay, ...]
+    catching: CatchUpForecast
+    interview_day: date | None
+    ready: Readiness | None
+
+
+def figures(drills: Drills, now: datetime, day: date | None) -> Figures:
+    """Derive everything; may take long with a long history.
+
+    Args:
+        drills: of the store.
+        now: the time with its offset.
+        day: of the interview; none: the plan's.
+
+    Raises:
+        DrillError: the day is past.
+    """
+    from tutor.drills.calibration import calibration
+    from tutor.drills.forecast import catch_up, due_days
+    from tutor.drills.history import weeks
+    from tutor.drills.mastery import mastery
+    from tutor.drills.readiness import readiness
+
+    drills.sync(now)
+    if day is None:
+        planned = [plan.interview_day for plan in drills.settings.plans if plan.interview_day is not None]
+        day = min((each for each in planned if each >= drills.today(now)), default=None)
+    everything, by_topic = calibration(drills)
+    return Figures(
+        counts=drills.counts(now),
+        topics=mastery(drills, now),
+        everything=everything,
+        by_topic=by_topic,
+        weeks=weeks(drills),
+        ahead=due_days(drills, now, AHEAD_DAYS),
+        catching=catch_up(drills, now),
+        interview_day=day,
+        ready=readiness(drills, now, day) if day is not None else None,
+    )
+
+
+def share_bar(share: float, cells: int) -> str:
+    """████▁▁ in so many columns."""
+    full = round(max(0.0, min(1.0, share)) * cells)
+    return "█" * full + "▁" * (cells - full)
+
+
+# --- topics -----------------------------------------------------------------------------------------------------
+
+
+def depths(topics: Sequence[TopicMastery]) -> dict[str, int]:
+    """How many steps of prerequisites lie below each topic; a circle counts as far as it was followed."""
+    before = {topic.topic: topic.prerequisites for topic in topics}
+    found: dict[str, int] = {}
+
+    def depth(topic: str, above: frozenset[str]) -> int:
+        if topic not in found:
+            inner = above | {topic}
+            below = [depth(each, inner) for each in before[topic] if each in before and each not in inner]
+            if above:  # not kept: inside a circle it depends on where one came in
+                return max(below, default=-1) + 1
+            found[topic] = max(below, default=-1) + 1
+        return found[topic]
+
+    for topic in before:
+        depth(topic, frozenset())
+    return found
+
+
+def topics_content(topics: Sequence[TopicMastery], width: int) -> Content:
+    """The map: step by step from what builds on nothing, each topic with what it needs."""
+    if not any(topic.asked for topic in topics):
+        first = "Nothing was asked so far. Drill (Esc, then d) or be interviewed (i), and topics fill up here."
+    else:
+        mastered = sum(topic.status == "mastered" for topic in topics)
+        first = f"{mastered} of {len(topics)} topics mastered. An item counts once it was right on two days."
+    rows = [join((indented(first, width, 0), "$secondary")), join("")]
+    titles = {topic.topic: one_line(topic.title) for topic in topics}
+    steps = depths(topics)
+    name = max(12, min(34, width - 37))
+    head = f"  {pad('topic', name)} {'mastery':>11}  {'status':<10} {'asked':>7}"
+    for step in sorted(set(steps.values())):
+        rows.append(join((f"Step {step + 1}", "bold"), (" builds on nothing here" if step == 0 else "", "$secondary")))
+        rows.append(join((head, "$secondary")))
+        for topic in topics:
+            if steps[topic.topic] == step:
+                rows += _topic_rows(topic, titles, name, width)
+    return lines(*rows)
+
+
+def _topic_rows(topic: TopicMastery, titles: Mapping[str, str], name: int, width: int) -> list[Content]:
+    symbol, tone = STATUS[topic.status]
+    rows = [
+        join(
+            (f"{symbol} ", tone),
+            pad(titles[topic.topic], name),
+            (f" {share_bar(topic.mastery, 6)} {topic.mastery:>4.0%}", tone),
+            f"  {topic.status:<10} {f'{topic.asked} of {topic.items}':>8}",
+        )
+    ]
+    needs = [
+        f"{'✗' if each in topic.missing else '✓'} {titles[each]}" for each in topic.prerequisites if each in titles
+    ]
+    if needs:
+        rows.append(join((indented(f"needs {' · '.join(needs)}", width, 4), "$secondary")))
+    return rows
+
+
+# --- confidence -------------------------------------------------------------------------------------------------
+
+
+def level_picture(level: LevelRate, cells: int) -> str:
+    """┊ what was stated, ● what came out, ├─┤ its 95 % interval, from 0 to 100 %."""
+    row = [" "] * cells
+
+    def at(share: float) -> int:
+        return min(cells - 1, round(share * (cells - 1)))
+
+    if level.rate is not None:
+        low, high = at(level.low), at(level.high)
+        row[low : high + 1] = "─" * (high - low + 1)
+        row[low], row[high] = "├", "┤"
+        row[at(level.rate)] = "●"
+    if row[at(level.stated)] != "●":
+        row[at(level.stated)] = "┊"
+    return "".join(row)
+
+
+def calibration_content(everything: Calibration, by_topic: Sequence[Calibration], width: int) -> Content:
+    """Stated confidence against what came out, by level and by topic."""
+    if not everything.answers:
+        return join(
+            indented(
+                "No answer had its confidence stated so far. In drills and interviews you say 1, 2 or 3 before you "
+                "answer; here stands how often each of them was right.",
+                width,
+                0,
+            )
+        )
+    cells = max(11, min(41, width - 43))
+    axis = f"0 %{'100 %':>{cells - 3}}"
+    rows = [join((f"  {'said before':<15} {'right':>9} {'rate':>5}  {'95 % interval':<13} {axis}", "$secondary"))]
+    for level in everything.levels:
+        rate = "–" if level.rate is None else f"{level.rate:.0%}"
+        interval = "" if level.rate is None else f"{level.low:.0%} to {level.high:.0%}"
+        rows.append(
+            join(
+                f"{level.level} {CONFIDENCE[level.level]:<15} {f'{level.right} of {level.answers}':>9} {rate:>5}  "
+                f"{interval:<13} {level_picture(level, cells)}"
+            )
+        )
+    rows += [
+        join((indented("┊ the level is taken for 30, 60 and 85 %   ● came out   ├─┤ 95 % interval", width, 2),
+              "$secondary")),
+        join(""),
+        join((verdict_words(everything), "bold")),
+        join(indented(f"Brier score {everything.brier:.3f}; 0 is perfect, 0.25 is always saying 50 %.", width, 0)),
+        join(""),
+        join((f"  {pad('topic', 24)} {'answers':>7} {'said':>5} {'right':>5}  in words", "$secondary")),
+    ]  # fmt: skip
+    for each in by_topic:
+        words = each.verdict or f"too few ({ENOUGH} needed)"
+        rows.append(
+            join(
+                f"  {pad(one_line(each.topic), 24)} {each.answers:>7} ",
+                f"{each.stated:>5.0%} {each.observed:>5.0%}  {words}",
+            )
+        )
+    return lines(*rows)
+
+
+def verdict_words(calibration: Calibration) -> str:
+    """One sentence; none about a person under 20 answers."""
+    if calibration.verdict is None:
+        return f"Too few answers to judge: {calibration.answers} of {ENOUGH}."
+    return (
+        f"{calibration.verdict.capitalize()}: {VERDICT[calibration.verdict]} "
+        f"(said {calibration.stated:.0%}, right {calibration.observed:.0%}, n {calibration.answers})."
+    )
+
+
+# --- weeks and days ---------------------------------------------------------------------------------------------
+
+
+def weeks_content(weeks: Sequence[Period], width: int) -> Content:
+    """What was done week by week, the newest first."""
+    if not weeks:
+        return join(indented("No week has an answer yet. Each week with drills gets a row here.", width, 0))
+    most = max(each.reviews for each in weeks)
+    cells = max(4, min(30, width - 58))
+    head = f"{'week from':<10} {'answered':>8} {'new':>4} {'minutes':>7} {'remembered':>14} {'expected':>8}"
+    rows = [join((head, "$secondary"))]
+    for each in reversed(weeks):
+        kept = f"{each.remembered} of {each.repeated}" if each.repeated else "–"
+        share = f" {each.retention:>4.0%}" if each.retention is not None else ""
+        expected = f"{each.expected:.0%}" if each.expected is not None else "–"
+        rows.append(
+            join(
+                f"{each.first_day} {each.reviews:>8,} {each.new:>4} {each.minutes:>7.0f} ",
+                f"{kept + share:>14} {expected:>8} ",
+                ("▪" * max(1, round(cells * each.reviews / most)), "$secondary"),
+            )
+        )
+    rows += [join(""), join((indented("Remembered: of the items that had been asked before. Expected: the mean chance "
+                                      "by FSRS. Each item counts once a day.", width, 0), "$secondary"))]  # fmt: skip
+    return lines(*rows)
+
+
+def ahead_content(counts: Counts, ahead: Sequence[DueDay], catching: CatchUpForecast, width: int) -> Content:
+    """Now, what is due on the coming days, and how long a backlog takes."""
+    rows = [
+        join((f"Today {counts.today:,} to ask", "bold"),
+             f": {counts.due:,} due, {counts.overdue:,} overdue, {counts.today_new:,} new."),
+        join((f"{counts.done_today:,} answered today · {counts.buried:,} buried · {counts.suspended:,} suspended · "
+              f"{counts.leeches:,} keep being forgotten", "$secondary")),
+    ]  # fmt: skip
+    if catching.never:
+        rows.append(join(f"At {catching.per_day} answers a day the backlog is not worked off in {LONGEST_DAYS} days."))
+    elif catching.backlog:
+        low, high = catching.days[0], min(catching.days[-1], LONGEST_DAYS)
+        span = plural(high, "day") if low == high else f"{low} to {high} days"
+        rows.append(join(f"What is due is worked off in {span} at {catching.per_day} answers a day."))
+    most = max(1, *(each.due for each in ahead))
+    cells = max(6, min(50, width - 24))
+    rows += [join(""), join((f"{'day':<14} {'due':>5}", "$secondary"))]
+    for each in ahead:
+        bar = "▪" * (max(1, round(cells * each.due / most)) if each.due else 0)
+        rows.append(join(f"{each.day:%a} {each.day} {each.due:>5,} ", (bar, "$secondary")))
+    rows.append(join(("By what is known now; new items and misses add to it.", "$secondary")))
+    return lines(*rows)
+
+
+def readiness_content(ready: Readiness | None, width: int) -> Content:
+    """A range, and what it rests on."""
+    if ready is None:
+        return join(
+            indented("No interview day is set. i asks for one; then a range stands here, with what it rests on.",
+                     width, 0)
+        )  # fmt: skip
+    left = "today" if ready.days_left == 0 else f"in {plural(ready.days_left, 'day')}"
+    rows = [join((f"Interview on {ready.interview_day}, {left}", "bold"))]
+    if ready.low is None or ready.high is None:
+        rows.append(join("Too early to give a range."))
+    else:
+        cells = max(11, min(41, width - 8))
+        low, high = (round(share * (cells - 1)) for share in (ready.low, ready.high))
+        picture = " " * low + "├" + "─" * max(0, high - low - 1) + ("┤" if high > low else "")
+        rows += [
+            join((f"{ready.low:.0%} to {ready.high:.0%}", "bold"), f" of {ready.items} items would be answered right."),
+            join((f"0 %{'100 %':>{cells - 3}}", "$secondary")),
+            join(picture),
+        ]
+    rows += [join(""), *(join((indented(sentence, width, 2), "$secondary")) for sentence in ready.basis)]
+    return lines(*rows)
