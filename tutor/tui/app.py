@@ -241,24 +241,19 @@ class TutorApp(App[int]):
     # --- places ----------------------------------------------------------------------------------------------
 
     def start_lesson_interview(self, lesson_id: str) -> None:
-        """A new interview on a lesson, with numbers of its own."""
-        from tutor.interview.plan import lesson_plan
+        """A new interview of about 25 minutes on a lesson, with numbers of its own."""
+        from tutor.interview.short import short_plan
 
         assert self.bank is not None
-        plan = lesson_plan(self.bank.lesson(lesson_id), new_seed(), mode=self.settings.mode)
-        self._start(plan)
+        self._start(short_plan(self.bank.lesson(lesson_id), new_seed(), mode=self.settings.mode))
 
-    def start_checkpoints(self, lesson_id: str) -> None:
-        """A lesson's checkpoints alone, one after the other."""
-        from tutor.interview.plan import Plan, PlanEntry, item_seed
+    def start_quiz(self, lesson_id: str, section_id: str | None) -> None:
+        """Two or three quick items on a section of a lesson."""
+        from tutor.interview.short import quiz_plan
 
         assert self.bank is not None
-        lesson, seed = self.bank.lesson(lesson_id), new_seed()
-        entries = tuple(
-            PlanEntry(item_id=item.id, seed=item_seed(seed, item.id)) for item in lesson.items_of("checkpoint")
-        )
-        if entries:
-            self._start(Plan(id=f"{lesson.id}/checkpoints", title=f"Checkpoints: {lesson.title}", entries=entries))
+        if plan := quiz_plan(self.bank.lesson(lesson_id), section_id, new_seed()):
+            self._start(plan)
 
     def start_item(self, item_id: str) -> None:
         """One item alone."""

@@ -103,7 +103,7 @@ KEYS: Final = (
     Key("keep-day", "k", "keep_day", "keep day", "Put that day into the plan: all comes back before it.", "Progress"),
     Key("fetch", "g", "fetch", "get", "Fetch the model for the built-in server.", "Model"),
     Key("look-again", "r", "look_again", "look again", "Look for model servers again.", "Model"),
-    Key("checkpoints", "k", "checkpoints", "checkpoints", "Answer this lesson's checkpoints.", "Lesson"),
+    Key("quiz", "k", "quiz", "quiz me", "Two or three questions on this section.", "Lesson"),
     Key("exercise", "e", "exercise", "exercise", "Go to this lesson's exercise.", "Lesson"),
     Key("interview-lesson", "i", "start_interview", "interview", "Be interviewed on this lesson.", "Lesson"),
     Key("next-section", "right,n", "section(1)", "next", "Read the next section.", "Lesson", display="→"),

@@ -31,10 +31,10 @@ class LessonScreen(TutorScreen):
     PLACE = "Lesson"
     PURPOSE = (
         "A lesson in sections. → and ← turn the pages, the list jumps; where you stop is remembered. From here you "
-        "go to the checkpoints, the exercise, or an interview on the whole lesson."
+        "be asked about this section, go to an exercise, or to an interview on the lesson."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "next-section", "previous-section", "checkpoints", "exercise", "interview-lesson"
+        "next-section", "previous-section", "quiz", "exercise", "interview-lesson"
     )
 
     def __init__(self, lesson: Lesson) -> None:
@@ -87,8 +87,10 @@ class LessonScreen(TutorScreen):
         if action == "section":
             step = parameters[0] if parameters and isinstance(parameters[0], int) else 0
             return 0 <= self.index + step < len(self.pages) or None
-        if action in ("checkpoints", "exercise"):
-            return self._first("checkpoint" if action == "checkpoints" else "exercise") is not None
+        if action == "quiz":
+            return bool(self.lesson.items)
+        if action == "exercise":
+            return self._first("exercise") is not None
         return True
 
     @on(OptionList.OptionSelected, "#sections")
@@ -101,9 +103,10 @@ class LessonScreen(TutorScreen):
         """Turn the page."""
         await self.show_page(self.index + step)
 
-    def action_checkpoints(self) -> None:
-        """All checkpoints of this lesson, one after the other."""
-        self.tutor.start_checkpoints(self.lesson.id)
+    def action_quiz(self) -> None:
+        """Two or three questions on the section in sight."""
+        sections = self.lesson.sections
+        self.tutor.start_quiz(self.lesson.id, sections[self.index].id if self.index < len(sections) else None)
 
     def action_exercise(self) -> None:
         """The lesson's exercise."""
@@ -111,7 +114,7 @@ class LessonScreen(TutorScreen):
             self.tutor.start_item(item_id)
 
     def action_start_interview(self) -> None:
-        """The whole lesson as an interview."""
+        """An interview of about 25 minutes on the lesson."""
         self.tutor.start_lesson_interview(self.lesson.id)
 
     def _first(self, kind: str) -> str | None:
