@@ -28,7 +28,7 @@ class RecallMarks(HorizontalGroup):
     DEFAULT_CSS = """
     RecallMarks { height: auto; padding: 0 1; }
     RecallMarks Line { width: auto; margin-right: 1; }
-    RecallMarks Button { margin-right: 1; padding: 0; min-width: 0; }
+    RecallMarks Button { padding: 0; min-width: 0; }
     Screen.-narrow RecallMarks { layout: vertical; }
     """
 
@@ -39,7 +39,7 @@ class RecallMarks(HorizontalGroup):
         number: int
 
     def compose(self) -> ComposeResult:
-        yield Line("How did it go?")
+        yield Line("Mark:")
         for number, mark in MARKS.items():
             yield Button(f"({number}) {mark}", id=f"recall-{number}", classes="-next")
 
