@@ -13,13 +13,31 @@ if TYPE_CHECKING:
 Mode = Literal["study", "interview"]
 
 
-class PlanEntry(BaseModel):
-    """One item and the seed of its numbers."""
+class Alternative(BaseModel):
+    """An item that may be asked in another's place, and the seed of its numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     item_id: Annotated[str, Field(min_length=1)]
     seed: Annotated[int, Field(ge=0)]
+
+
+class PlanEntry(Alternative):
+    """One question: an item with the seed of its numbers, and what may be asked in its place."""
+
+    minutes: Annotated[float, Field(gt=0)] | None = None
+    """Time for it, whichever of its items is asked; None where no time is kept."""
+    easier: Alternative | None = None
+    harder: Alternative | None = None
+
+    @property
+    def choices(self) -> tuple[Alternative, ...]:
+        """The planned item and its alternatives."""
+        return (self, *(other for other in (self.easier, self.harder) if other is not None))
+
+    def chosen(self, item_id: str) -> Alternative | None:
+        """The one with this item; None when the item is none of them."""
+        return next((one for one in self.choices if one.item_id == item_id), None)
 
 
 class Plan(BaseModel):
@@ -31,7 +49,16 @@ class Plan(BaseModel):
     """What it was made from, such as a lesson's or an item's id."""
     title: str
     mode: Mode = "study"
+    minutes: Annotated[float, Field(gt=0)] | None = None
+    """Time for the whole; None where no time is kept."""
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """What it was drawn with, so that it can be drawn again; None where nothing was drawn."""
     entries: Annotated[tuple[PlanEntry, ...], Field(min_length=1)]
+
+    @property
+    def planned_minutes(self) -> float:
+        """Sum of the times of the questions that have one."""
+        return sum(entry.minutes or 0.0 for entry in self.entries)
 
 
 def item_seed(seed: int, item_id: str) -> int:

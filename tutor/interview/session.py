@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from question_bank.question import FollowUp
 from rubrics.schema import CriterionId
 from tutor.interview import events as ev
+from tutor.interview.adaptive import next_item
 from tutor.interview.health import check_interviews
 from tutor.interview.plan import Plan
 from tutor.interview.session_view import Clock, SessionError, SessionView
@@ -55,7 +56,8 @@ class Session(SessionView):
             StoreError: the store cannot be written.
         """
         for entry in plan.entries:
-            bank.item(entry.item_id)
+            for choice in entry.choices:
+                bank.item(choice.item_id)
         session = cls(store, bank, interview_id or secrets.token_hex(8), clock)
         if session._folded is not None:
             raise SessionError(f"There is an interview {interview_id} already.", hint="Resume it.")
@@ -380,7 +382,7 @@ class Session(SessionView):
         from question_bank.variants import build_question
 
         position = len(self.state.entries)
-        planned = self.plan.entries[position]
+        planned = next_item(self.state)
         question = build_question(self._bank.item(planned.item_id), planned.seed)
         self._emit(
             ev.Presented(

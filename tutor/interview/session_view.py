@@ -203,9 +203,10 @@ class SessionView:
 
     def _question(self, position: int) -> Question:
         if position not in self._questions:
-            self._questions[position] = read_question(
-                self._entry(position), self._bank, self.plan.entries[position].seed
-            )
+            entry = self._entry(position)
+            asked = self.plan.entries[position].chosen(entry.item_id)
+            assert asked is not None  # the fold has passed over everything else
+            self._questions[position] = read_question(entry, self._bank, asked.seed)
         return self._questions[position]
 
     def _slot(self) -> str | None:

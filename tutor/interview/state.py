@@ -239,8 +239,8 @@ def _presented(state: State, payload: ev.Presented) -> State | None:
     done = len(state.entries)
     if payload.position != done or done >= len(state.plan.entries) or not state.may_advance:
         return None
-    if payload.item_id != state.plan.entries[done].item_id:
-        return None
+    if state.plan.entries[done].chosen(payload.item_id) is None:
+        return None  # which of the prepared items was asked is the log's to say; the rule may change, the log may not
     entry = EntryState(payload.position, payload.item_id, payload.item_kind, payload.question)
     return replace(state, entries=(*state.entries, entry))
 
