@@ -16,6 +16,7 @@ from tutor.tui.screens.home import HomeScreen
 from tutor.tui.screens.interview import InterviewScreen
 from tutor.tui.screens.lesson import LessonScreen, lesson_pages
 from tutor.tui.screens.model import ModelScreen
+from tutor.tui.screens.plan_choice import PlanScreen
 from tutor.tui.screens.settings import SettingsScreen
 
 
@@ -44,7 +45,7 @@ async def test_an_interview_left_with_esc_is_offered_with_its_draft(open_tutor: 
 
 async def test_letters_open_the_places_and_esc_leads_back(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
-        for key, place in (("l", LessonScreen), ("m", ModelScreen), ("s", SettingsScreen), ("i", InterviewScreen)):
+        for key, place in (("l", LessonScreen), ("m", ModelScreen), ("s", SettingsScreen), ("i", PlanScreen)):
             await pilot.press(key)
             await until(lambda place=place: isinstance(pilot.app.screen, place))  # type: ignore[misc]
             await pilot.pause()
@@ -89,8 +90,7 @@ async def test_without_its_data_no_model_is_looked_for(settings: Settings, bank:
 @pytest.mark.parametrize("width", [60, 80, 120])
 async def test_every_row_of_home_is_one_line(open_tutor: OpenTutor, width: int) -> None:
     async with open_tutor((width, 30)) as pilot:
-        await pilot.press("i")
-        await until(lambda: bool(pilot.app.screen.query("#answer")))
+        await start_item(pilot)
         await pilot.press("2", *"a draft", "escape")
         await pilot.pause()
         places = pilot.app.screen.query_one("#places", OptionList)

@@ -224,7 +224,7 @@ async def test_double_submit_is_one_attempt_and_late_results_are_passed_over(ope
 
 async def test_skip_goes_on_to_the_next_item(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
-        await pilot.press("i")
+        await pilot.press("i", "enter")
         await until(lambda: bool(pilot.app.screen.query("#answer")))
         screen = interview_of(pilot)
         await pilot.press("f8")
@@ -292,7 +292,7 @@ async def test_interview_mode_is_silent_until_the_end(open_tutor: OpenTutor, set
         app = pilot.app
         assert isinstance(app, TutorApp)
         entries = tuple(PlanEntry(item_id=item, seed=0) for item in (EXERCISE, *OTHERS))
-        app._start(Plan(id="three", title="Three", mode="interview", entries=entries))
+        app.start_plan(Plan(id="three", title="Three", mode="interview", entries=entries))
         await until(lambda: isinstance(app.screen, InterviewScreen) and bool(app.screen.query("#answer")))
         screen = interview_of(pilot)
         assert screen.session.mode == "interview"

@@ -240,29 +240,36 @@ class TutorApp(App[int]):
 
     # --- places ----------------------------------------------------------------------------------------------
 
-    def start_lesson_interview(self, lesson_id: str) -> None:
-        """A new interview of about 25 minutes on a lesson, with numbers of its own."""
-        from tutor.interview.short import short_plan
+    def choose_plan(self, lesson_id: str, plan_name: str) -> None:
+        """Which interview: a screen, a loop, weak topics or a lesson, of the pack that the lesson belongs to."""
+        from tutor.tui.screens.plan_choice import PlanScreen
+
+        if self.bank is not None and self.store is not None:
+            self.push_screen(PlanScreen(lesson_id, plan_name))
+
+    def start_quiz(self, lesson_id: str, section_id: str) -> None:
+        """Two or three items on a section of a lesson, other ones than last time as far as there are any."""
+        from tutor.interview.past import past_of
+        from tutor.interview.plans import section_plan
 
         assert self.bank is not None
-        self._start(short_plan(self.bank.lesson(lesson_id), new_seed(), mode=self.settings.mode))
-
-    def start_quiz(self, lesson_id: str, section_id: str | None) -> None:
-        """Two or three quick items on a section of a lesson."""
-        from tutor.interview.short import quiz_plan
-
-        assert self.bank is not None
-        if plan := quiz_plan(self.bank.lesson(lesson_id), section_id, new_seed()):
-            self._start(plan)
+        assert self.store is not None
+        try:
+            plan = section_plan(self.bank, lesson_id, section_id, new_seed(), past=past_of(self.store))
+        except TutorError as error:
+            self.say_problem(str(error))
+            return
+        self.start_plan(plan)
 
     def start_item(self, item_id: str) -> None:
         """One item alone."""
         from tutor.interview.plan import single_item_plan
 
         assert self.bank is not None
-        self._start(single_item_plan(item_id, new_seed(), title=self.bank.item(item_id).title))
+        self.start_plan(single_item_plan(item_id, new_seed(), title=self.bank.item(item_id).title))
 
-    def _start(self, plan: Plan) -> None:
+    def start_plan(self, plan: Plan) -> None:
+        """A new interview."""
         from tutor.interview.session import Session
         from tutor.tui.screens.interview import InterviewScreen
 

@@ -212,7 +212,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         if what == "continue":
             self._continue(which)
         elif what == "interview":
-            self.tutor.start_lesson_interview(which)
+            self.tutor.choose_plan(which, which)
         elif what == "lesson":
             self.tutor.open_lesson(which)
         elif what == "item":
@@ -250,7 +250,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
     def action_start_interview(self) -> None:
         """On the highlighted lesson, else the first one."""
         if lesson_id := self._chosen_lesson():
-            self.tutor.start_lesson_interview(lesson_id)
+            self.tutor.choose_plan(lesson_id, "screen")
 
     def action_start_drills(self) -> None:
         """What is due, and new items."""

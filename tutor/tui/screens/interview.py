@@ -56,7 +56,9 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
         if question is None:
             return f"Interview · {self.session.plan.title} · done"
         at = f" {self.session.position + 1} of {self.session.of}" if self.session.of > 1 else ""
-        return f"Interview{at} · {question.title} · {question.kind} · {self.session.mode} mode"
+        minutes = self.session.plan.entries[self.session.position].minutes
+        time = f" · {minutes:g} min" if minutes is not None else ""
+        return f"Interview{at} · {question.title} · {question.kind}{time} · {self.session.mode} mode"
 
     def body(self) -> ComposeResult:
         with Horizontal(id="columns"):

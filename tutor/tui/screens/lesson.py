@@ -30,8 +30,8 @@ class LessonScreen(TutorScreen):
     CSS_PATH = "lesson.tcss"
     PLACE = "Lesson"
     PURPOSE = (
-        "A lesson in sections. → and ← turn the pages, the list jumps; where you stop is remembered. From here you "
-        "be asked about this section, go to an exercise, or to an interview on the lesson."
+        "A lesson in sections. → and ← turn the pages, the list jumps; where you stop is remembered. After each "
+        "section two or three questions on it can be asked (k) or an exercise done (e); the interview (i) is on more."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "next-section", "previous-section", "quiz", "exercise", "interview-lesson"
@@ -88,9 +88,9 @@ class LessonScreen(TutorScreen):
             step = parameters[0] if parameters and isinstance(parameters[0], int) else 0
             return 0 <= self.index + step < len(self.pages) or None
         if action == "quiz":
-            return bool(self.lesson.items)
+            return any(self.lesson.items_on(self.section_id))
         if action == "exercise":
-            return self._first("exercise") is not None
+            return bool(self.exercises())
         return True
 
     @on(OptionList.OptionSelected, "#sections")
@@ -105,20 +105,32 @@ class LessonScreen(TutorScreen):
 
     def action_quiz(self) -> None:
         """Two or three questions on the section in sight."""
-        sections = self.lesson.sections
-        self.tutor.start_quiz(self.lesson.id, sections[self.index].id if self.index < len(sections) else None)
+        self.tutor.start_quiz(self.lesson.id, self.section_id)
 
     def action_exercise(self) -> None:
-        """The lesson's exercise."""
-        if item_id := self._first("exercise"):
-            self.tutor.start_item(item_id)
+        """An exercise on the section in sight: one not asked yet, else the one asked longest ago."""
+        from tutor.interview.past import past_of
+
+        assert self.tutor.store is not None
+        seen = past_of(self.tutor.store).seen
+        exercises = self.exercises()
+        fresh = [item_id for item_id in exercises if item_id not in seen]
+        if exercises:
+            self.tutor.start_item(fresh[0] if fresh else max(exercises, key=seen.index))
 
     def action_start_interview(self) -> None:
-        """An interview of about 25 minutes on the lesson."""
-        self.tutor.start_lesson_interview(self.lesson.id)
+        """The plans, with the one on this lesson chosen."""
+        self.tutor.choose_plan(self.lesson.id, self.lesson.id)
 
-    def _first(self, kind: str) -> str | None:
-        return next((item.id for item in self.lesson.items if item.kind == kind), None)
+    @property
+    def section_id(self) -> str:
+        """The section in sight; empty on the pages after the last one."""
+        sections = self.lesson.sections
+        return sections[self.index].id if self.index < len(sections) else ""
+
+    def exercises(self) -> list[str]:
+        """Ids of the exercises bound to the section in sight."""
+        return [item.id for item in self.lesson.items_on(self.section_id) if item.kind == "exercise"]
 
 
 def lesson_pages(lesson: Lesson) -> list[tuple[str, str]]:
