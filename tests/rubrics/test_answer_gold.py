@@ -114,8 +114,9 @@ def test_the_split_keeps_items_together_and_both_parts_large_enough() -> None:
     split = load_split()
     assert Counter(one.id for one in (*split.calibration, *split.test)) == Counter(one.id for one in GOLD)
     assert not {one.item_id for one in split.calibration} & {one.item_id for one in split.test}
-    assert len({one.item_id for one in split.calibration}) >= 5
-    assert len({one.item_id for one in split.test}) >= 4
+    assert len(GOLD) >= 240
+    assert len({one.item_id for one in split.calibration}) >= 12
+    assert len({one.item_id for one in split.test}) >= 6
 
 
 # --- the loader ------------------------------------------------------------------------------------------------------
