@@ -1,9 +1,11 @@
-"""`tutor ask`: one question without screens, line by line: for small terminals, pipes and screen readers."""
+"""`tutor ask`: a question or a plan without screens, line by line: for small terminals, pipes and screen readers."""
 
 from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +18,11 @@ from tutor.text import sanitize, unmarked
 
 if TYPE_CHECKING:
     from question_bank import Bank, Question
-    from tutor.interview import Session
+    from tutor.grader import Grader
+    from tutor.interview import Plan, Session
     from tutor.settings import Settings
+
+    OpenedGrader = Callable[[], Awaitable[tuple[Grader, str]]]
 
 LEVELS = "1 not yet, 2 getting there, 3 confident"
 END_OF_ANSWER = "End with a line that holds only a full stop."
@@ -30,31 +35,118 @@ def now() -> datetime:
 
 @click.command(name="ask", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("item_id", required=False)
-@click.option("--seed", type=click.IntRange(0), help="Which numbers are drawn; others each time when not given.")
+@click.option("--plan", "plan_name", metavar="NAME", help="screen, loop, weak, a LESSON or a LESSON/SECTION.")
+@click.option("--seed", type=click.IntRange(0), help="What is drawn; something else each time when not given.")
+@click.option("--minutes", type=float, help="Time for the whole plan, 5 to 480.")
+@click.option("--adaptive/--fixed", default=None, help="Follow the answers; by default only without --seed.")
+@click.option("--pack", "pack_id", metavar="ID", help="Which pack screen, loop and weak draw from.")
+@click.option("--list", "listed", is_flag=True, help="Show what would be asked, and ask nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: the whole plan as JSON.")
 @click.pass_obj
-def ask_command(flags: dict[str, object], item_id: str | None, seed: int | None) -> Any:
-    """Ask one question here in the terminal, line by line, and grade the answer.
+def ask_command(
+    flags: dict[str, object],
+    item_id: str | None,
+    plan_name: str | None,
+    seed: int | None,
+    minutes: float | None,
+    adaptive: bool | None,
+    pack_id: str | None,
+    listed: bool,
+    as_json: bool,
+) -> Any:
+    """Ask one question, or a plan of several, here in the terminal, line by line, and grade the answers.
 
     ITEM_ID is one of 'tutor bank list'; the first exercise when not given. Everything is kept as in the screens.
+    With --plan and --seed the interview is the same for everyone: the same questions with the same numbers.
     """
-    from tutor.interview import Session, single_item_plan
+    if plan_name is None:
+        if minutes is not None or adaptive is not None or pack_id is not None:
+            raise click.UsageError("--minutes, --adaptive, --fixed and --pack belong to --plan.")
+    elif item_id is not None:
+        raise click.UsageError("Give an item or --plan, not both.")
+    if as_json and not listed:
+        raise click.UsageError("--json belongs to --list.")
+    from tutor.interview import Past, Session, make_plan, past_of, single_item_plan
     from tutor.store import open_store
 
     settings, bank = settings_for(flags), load_bank_for(flags)
-    item = bank.item(item_id) if item_id else next(item for item in bank.items if item.kind == "exercise")
-    plan = single_item_plan(item.id, secrets.randbelow(1_000_000) if seed is None else seed, title=item.title)
+    drawn = secrets.randbelow(1_000_000) if seed is None else seed
     with open_store(settings.store_file) as store:
-        session = Session.start(store, bank, plan, now)
-        question = session.question
-        assert question is not None
-        click.echo(f"{question.title} · {question.kind}\n\n{unmarked(question.prompt)}\n")
+        if plan_name is None:
+            item = bank.item(item_id) if item_id else next(item for item in bank.items if item.kind == "exercise")
+            plan = single_item_plan(item.id, drawn, title=item.title)
+        else:
+            # What was asked before must not make two candidates' interviews differ; weak topics are a person's own.
+            past = past_of(store) if seed is None or plan_name == "weak" else Past()
+            follows = seed is None if adaptive is None else adaptive
+            plan = make_plan(bank, plan_name, drawn, past=past, minutes=minutes, adaptive=follows, pack_id=pack_id)
+        if listed:
+            click.echo(plan.model_dump_json(indent=2) if as_json else "\n".join(plan_lines(plan, bank)))
+            return 0
+        return run_async(_asked(settings, bank, Session.start(store, bank, plan, now)))
+
+
+def plan_lines(plan: Plan, bank: Bank) -> list[str]:
+    """What a plan asks, a line a question; indented below it what may be asked in its place."""
+
+    def line(mark: str, item_id: str, minutes: float | None) -> str:
+        item = bank.item(item_id)
+        time = "" if minutes is None else f"{minutes:g} min"
+        return f"{mark:<8}{time:>7}  {item.kind:<11} {item.difficulty}  {item_id}  {sanitize(item.title)}"
+
+    lines = [
+        f"{sanitize(plan.title)}: {len(plan.entries)} items, {plan.planned_minutes:g}"
+        f"{f' of {plan.minutes:g}' if plan.minutes is not None else ''} minutes"
+        f"{f', seed {plan.seed}' if plan.seed is not None else ''}"
+    ]
+    for number, entry in enumerate(plan.entries, 1):
+        lines.append(line(f"{number:>2}", entry.item_id, entry.minutes))
+        for mark, other in (("easier", entry.easier), ("harder", entry.harder)):
+            if other is not None:
+                lines.append(line(f"  {mark}", other.item_id, None))
+    return lines
+
+
+async def _asked(settings: Settings, bank: Bank, session: Session) -> int:
+    """All questions of an interview; 1 when one of them was not answered in full."""
+    async with _grader_when_needed(settings, bank) as grader:
+        return await _each(session, grader)
+
+
+@asynccontextmanager
+async def _grader_when_needed(settings: Settings, bank: Bank) -> AsyncIterator[OpenedGrader]:
+    """Gives the grader and, in words, which and why; opened when the first answer waits for it, and once for all."""
+    async with AsyncExitStack() as stack:
+        opened: tuple[Grader, str] | None = None
+
+        async def grader() -> tuple[Grader, str]:
+            nonlocal opened
+            if opened is None:
+                opened = await stack.enter_async_context(open_grader(settings, bank))
+            return opened
+
+        yield grader
+
+
+async def _each(session: Session, grader: OpenedGrader) -> int:
+    worst = 0
+    while (question := session.question) is not None:
+        at = f"{session.position + 1} of {session.of} · " if session.of > 1 else ""
+        minutes = session.plan.entries[session.position].minutes
+        time = "" if minutes is None else f" · {minutes:g} min"
+        click.echo(f"{at}{question.title} · {question.kind}{time}\n\n{unmarked(question.prompt)}\n")
         if question.kind == "checkpoint":
-            return _checkpoint(session, question)
-        if question.kind == "recall":
-            return _recall(session, question)
-        if question.kind == "prediction":
-            return _prediction(session, question)
-        return run_async(_answered(settings, bank, session, question))
+            code = _checkpoint(session, question)
+        elif question.kind == "recall":
+            code = _recall(session, question)
+        elif question.kind == "prediction":
+            code = _prediction(session, question)
+        else:
+            code = await _answered_with(grader, session, question)
+        worst = max(worst, code)
+        if session.question is not None:
+            click.echo("")
+    return worst
 
 
 def _line(prompt: str) -> str | None:
@@ -91,19 +183,24 @@ def _level(session: Session) -> int:
 
 
 async def _answered(settings: Settings, bank: Bank, session: Session, question: Question) -> int:
+    async with _grader_when_needed(settings, bank) as grader:
+        return await _answered_with(grader, session, question)
+
+
+async def _answered_with(opened: OpenedGrader, session: Session, question: Question) -> int:
     session.set_confidence(_level(session))
     attempt_id = session.submit(_text())
     click.echo("Kept. Grading.")
     pending = session.pending_attempt
     assert pending is not None
-    async with open_grader(settings, bank) as (grader, why):
-        try:
-            grade = await grader.grade(question, pending[1])
-        except TutorError as error:
-            session.record_ungraded(attempt_id, str(error))
-            raise
-        if grader.model is None:
-            click.echo(f"No model: {why}")
+    grader, why = await opened()
+    try:
+        grade = await grader.grade(question, pending[1])
+    except TutorError as error:
+        session.record_ungraded(attempt_id, str(error))
+        raise
+    if grader.model is None:
+        click.echo(f"No model: {why}")
     session.record_grade(attempt_id, grade)
     for line in grade_lines(grade):
         click.echo(line)

@@ -1,11 +1,12 @@
 """Plans that pick items: a screen, a loop, weak topics, a lesson, a section.
 
 A plan is drawn slot by slot. A slot asks for a kind of item; of those that fit the time left, the one is taken that is
-first in this order: not just seen; from the part (lesson, section or weak topic) asked least so far; on the topic asked
-least so far; of the difficulty that is furthest behind its share (checkpoints aside); never seen; and last by a hash of
-the seed and the item's id, so that the same seed gives the same plan on the same bank, and another bank version changes
-it as little as may be. Then the items are put in order (easy ones first; a lesson in reading order), and, if wanted,
-each gets an easier and a harder alternative within the time left, of the same kind and part.
+first in this order: from the part (lesson, section or weak topic) asked least so far; on the topic asked least so far;
+of the difficulty that is furthest behind its share (checkpoints aside); never seen; and last by a hash of the seed and
+the item's id, so that the same seed gives the same plan on the same bank, and another bank version changes it as little
+as may be. What was just seen is left out, unless the plan were far too short without it. Then the items are put in
+order (easy ones first; a lesson in reading order), and, if wanted, each gets an easier and a harder alternative within
+the time left, of the same kind and part.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ SECTION_ITEMS: Final = 3
 DIFFICULTY_SHARES: Final[Mapping[int, float]] = MappingProxyType({1: 0.3, 2: 0.5, 3: 0.2})
 MINUTES_A_CHECKPOINT: Final = 12.0
 """At most one checkpoint for so many minutes of the plan: they warm up, and are not what an interview is."""
+ENOUGH: Final = 0.8
+"""Share of its time from which a plan needs nothing that was just seen."""
 SCREEN_KINDS: Final = ("checkpoint", "exercise", "probe")
 ALL_KINDS: Final = ("checkpoint", "recall", "exercise", "probe", "prediction", "exercise", "probe")
 TITLES: Final = {"screen": "25-minute screen", "loop": "60-minute loop", "weak": "Weak topics"}
@@ -188,6 +191,12 @@ class _Draft:
         self.taken: set[str] = set()
 
     def fill(self) -> None:
+        """With items that were not just seen, and with those too where the plan would else be far too short."""
+        self._fill(self._just_seen)
+        if self.minutes < ENOUGH * self.shape.minutes:
+            self._fill(frozenset())
+
+    def _fill(self, without: frozenset[str]) -> None:
         """One slot after the other, until a whole round adds nothing."""
         added = True
         while added:
@@ -195,7 +204,11 @@ class _Draft:
             for kind in self.shape.kinds:
                 if self.shape.max_items is not None and len(self.items) >= self.shape.max_items:
                     return
-                candidates = [item for item in self.shape.pool if item.kind == kind and self._fits(item)]
+                candidates = [
+                    item
+                    for item in self.shape.pool
+                    if item.kind == kind and item.id not in without and self._fits(item)
+                ]
                 if candidates:
                     self._take(min(candidates, key=self._rank))
                     added = True
@@ -208,11 +221,10 @@ class _Draft:
             return True
         return sum(one.kind == "checkpoint" for one in self.items) < limit
 
-    def _rank(self, item: AnyItem) -> tuple[bool, int, int, int, float, bool, bytes]:
+    def _rank(self, item: AnyItem) -> tuple[int, int, int, float, bool, bytes]:
         share = DIFFICULTY_SHARES[item.difficulty] if item.kind != "checkpoint" else 0.0
         behind = share * (self._levels.total() + 1) - self._levels[item.difficulty] if share else 0.0
         return (
-            item.id in self._just_seen,
             self._parts[self.shape.part_of(item)],
             self._topics[item.topics[0]],
             sum(self._topics[topic] for topic in item.topics[1:]),
@@ -238,7 +250,7 @@ class _Draft:
             for other in self.shape.pool
             if other.kind == item.kind
             and other.difficulty == difficulty
-            and other.id not in self.taken
+            and other.id not in self.taken | self._just_seen
             and self.shape.part_of(other) == self.shape.part_of(item)
             and other.minutes - slot_minutes <= spare
         ]
@@ -247,7 +259,6 @@ class _Draft:
         found = min(
             candidates,
             key=lambda other: (
-                other.id in self._just_seen,
                 -len(set(other.topics) & set(item.topics)),
                 other.id in self._seen,
                 _draw(self._seed, other.id),
