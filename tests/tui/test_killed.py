@@ -13,6 +13,8 @@ import termios
 from pathlib import Path
 from time import monotonic, sleep
 
+from question_bank import load_bank
+from tutor.interview import make_plan
 from tutor.store import open_store
 
 
@@ -33,6 +35,13 @@ def drain(terminal: int, seconds: float) -> None:
             os.read(terminal, 65536)
 
 
+def seed_of_an_open_beginning() -> int:
+    """The first seed whose 25-minute screen begins with a question that is answered in words."""
+    bank = load_bank()
+    plans = ((seed, make_plan(bank, "screen", seed, adaptive=False)) for seed in range(1, 1000))
+    return next(seed for seed, plan in plans if bank.item(plan.entries[0].item_id).kind in ("exercise", "probe"))
+
+
 def test_a_draft_survives_kill_9(tmp_path: Path) -> None:
     environment = {
         **os.environ,
@@ -49,6 +58,12 @@ def test_a_draft_survives_kill_9(tmp_path: Path) -> None:
         read_until(terminal, b"Single items")
         drain(terminal, 0.5)
         os.write(terminal, b"i")
+        read_until(terminal, b"60-minute loop")
+        drain(terminal, 0.5)
+        # Key by key, as a person types: the focus has to move before the digits come.
+        for keys in (b"\t", b"%d" % seed_of_an_open_beginning(), b"\r"):
+            os.write(terminal, keys)
+            drain(terminal, 1.0 if keys != b"\r" else 0.0)
         read_until(terminal, b"How sure")
         drain(terminal, 0.5)
         os.write(terminal, b"2")
