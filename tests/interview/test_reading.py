@@ -73,3 +73,8 @@ def test_the_doctor_names_what_does_not_fold(store: Store, bank: Bank, clock: Ca
     assert "interview:damaged: A stored event of kind interview.started is damaged: plan" in found
     assert "interview:headless has no beginning" in found
     assert "draft of 6 characters belongs to no interview" in found
+
+
+def test_the_doctor_knows_the_drafts_of_drill_items(store: Store, clock: Callable[[], datetime]) -> None:
+    store.save_draft("drill:pack/lesson/item", 0, "42 ms", clock())
+    assert check_interviews(store) == []

@@ -95,7 +95,7 @@ async def test_a_checkpoint_goes_from_confidence_to_the_next_interval(open_drill
     async with open_drill(("checkpoint",)) as (pilot, screen):
         text = text_of(pilot)
         assert "0 due" in text
-        assert "10 new today of" in text
+        assert "10 of " in text
         assert "How sure are you?" in text
         await pilot.press("2", right_letter(screen))
         await until(lambda: screen.phase == "graded")

@@ -137,6 +137,8 @@ class DrillScreen(MovesPart):
         self.show_counts()
         self.retitle()
         if phase == "over":
+            for hidden in ("#verdict", "#way-in", "#own-note"):
+                self.query_one(hidden).display = False
             self.show_summary()
         else:
             self.show_at_hand()

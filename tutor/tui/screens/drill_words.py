@@ -48,13 +48,13 @@ def kinds_name(kinds: tuple[str, ...]) -> str:
 
 
 def counts_words(counts: Counts, kinds: tuple[str, ...] = ()) -> str:
-    """12 due, 3 overdue · 8 new of 190 · 4 answered today"""
+    """12 due, 3 overdue · 8 of 190 new · 4 done today · 1 again"""
     due = f"{counts.due:,} due"
     if counts.due:
         due += f", {counts.overdue:,} overdue"
-    parts = [due, f"{counts.today_new:,} new today of {counts.new:,}", f"{counts.done_today:,} answered today"]
+    parts = [due, f"{counts.today_new:,} of {counts.new:,} new", f"{counts.done_today:,} done today"]
     if counts.again:
-        parts.append(f"{counts.again} once more")
+        parts.append(f"{counts.again} again")
     if kinds:
         parts.insert(0, f"only {kinds_name(kinds)}")
     return " · ".join(parts)
@@ -66,7 +66,7 @@ def outcome_content(answered: Answered) -> Content:
     verdict = "not_graded" if outcome.rating is None else "met" if outcome.right else "not_met"
     word = {"met": "right", "not_met": "not right", "not_graded": "not counted"}[verdict]
     reason = one_line(outcome.reason)
-    if reason.rstrip(".").lower() == word:
+    if reason in ("Right.", "The answer is wrong."):  # the word says it
         reason = ""
     head = join((f"{SYMBOLS[verdict]} {word}", f"bold {TONES[verdict]}"), f"  {reason}" if reason else "")
     parts = [head, join(("Returns  ", "$secondary"), return_line(answered))]
@@ -88,7 +88,7 @@ def values_content(run: CheckedRun) -> Content:
         ratio = "" if each.ratio is None else f"   ratio {each.ratio:.2f}"
         rows.append(
             join(
-                pad(one_line(each.label), 30),
+                pad(one_line(each.label), 22),
                 f" predicted {predicted}, simulated {simulated} {one_line(each.unit)}{ratio}",
             )
         )

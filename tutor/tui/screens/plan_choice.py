@@ -58,7 +58,7 @@ class PlanScreen(TutorScreen):
         yield OptionList(id="plans", markup=False)
         yield Line(id="asks")
         yield Input(
-            placeholder="Seed: empty draws one; with a number the interview is the same for everyone",
+            placeholder="Seed (empty: drawn; a number: the same for everyone)",
             type="integer",
             restrict=r"\d*",
             max_length=MAX_SEED_DIGITS,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, ScrollableContainer, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input
@@ -36,6 +36,16 @@ if TYPE_CHECKING:
 
 PAGES = ("Topics", "Confidence", "Weeks", "Ahead", "Readiness")
 READINESS = PAGES.index("Readiness")
+
+
+class Page(VerticalScroll, inherit_bindings=False):
+    """Scrolls up and down only: → and ← turn the pages."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in ScrollableContainer.BINDINGS
+        if not (isinstance(binding, Binding) and binding.key in ("left", "right"))
+    ]
 
 
 class ProgressScreen(TutorScreen):
@@ -83,7 +93,7 @@ class ProgressScreen(TutorScreen):
                     yield RuledLine(title)
                     if title == "Readiness":
                         yield Input(id="day", placeholder="interview day, such as 2026-03-20; Enter", max_length=10)
-                    with VerticalScroll(can_focus=True):
+                    with Page(can_focus=True):
                         yield Line(classes="text")
 
     def on_mount(self) -> None:
@@ -166,7 +176,7 @@ class ProgressScreen(TutorScreen):
         ]
         self.query_one("#tabs", Line).update(Content(" ").join(names))
         if focus:
-            pages[self.index].query_one(VerticalScroll).focus()
+            pages[self.index].query_one(Page).focus()
         self.retitle()
         self.refresh_bindings()
         self.call_after_refresh(self.draw)
@@ -177,7 +187,7 @@ class ProgressScreen(TutorScreen):
         if found is None or not self.is_mounted:
             return
         for title, page in zip(PAGES, self.query(".page"), strict=True):
-            width = page.size.width - 3
+            width = page.size.width - 4
             if not page.display or width < 1:
                 continue
             width = max(24, width)
@@ -223,7 +233,7 @@ class ProgressScreen(TutorScreen):
         except ValueError:
             self.failed(self.Failed(f"“{event.value}” is no day. Write it as 2026-03-20."))
             return
-        self.query_one("#page-readiness VerticalScroll").focus()
+        self.query_one("#page-readiness Page").focus()
         self.derive_anew(day)
 
     def action_keep_day(self) -> None:

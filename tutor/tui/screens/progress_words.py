@@ -124,7 +124,7 @@ def topics_content(topics: Sequence[TopicMastery], width: int) -> Content:
     titles = {topic.topic: one_line(topic.title) for topic in topics}
     steps = depths(topics)
     name = max(12, min(34, width - 37))
-    head = f"  {pad('topic', name)} {'mastery':>11}  {'status':<10} {'asked':>7}"
+    head = f"  {pad('topic', name)} {'mastery':>11}  {'status':<10} {'asked':>8}"
     for step in sorted(set(steps.values())):
         rows.append(join((f"Step {step + 1}", "bold"), (" builds on nothing here" if step == 0 else "", "$secondary")))
         rows.append(join((head, "$secondary")))
@@ -183,29 +183,31 @@ def calibration_content(everything: Calibration, by_topic: Sequence[Calibration]
                 0,
             )
         )
-    cells = max(11, min(41, width - 43))
+    beside = width >= 72  # else each picture stands below its row
+    cells = min(41, width - 50) if beside else max(11, min(41, width - 4))
+    lead = " " if beside else "\n  "
     axis = f"0 %{'100 %':>{cells - 3}}"
-    rows = [join((f"  {'said before':<15} {'right':>9} {'rate':>5}  {'95 % interval':<13} {axis}", "$secondary"))]
+    rows = [join((f"  {'said before':<15} {'right':>9} {'rate':>5}  {'95 % interval':<13}{lead}{axis}", "$secondary"))]
     for level in everything.levels:
         rate = "–" if level.rate is None else f"{level.rate:.0%}"
         interval = "" if level.rate is None else f"{level.low:.0%} to {level.high:.0%}"
         rows.append(
             join(
                 f"{level.level} {CONFIDENCE[level.level]:<15} {f'{level.right} of {level.answers}':>9} {rate:>5}  "
-                f"{interval:<13} {level_picture(level, cells)}"
+                f"{interval:<13}{lead}{level_picture(level, cells)}"
             )
         )
     rows += [
         join((indented("┊ the level is taken for 30, 60 and 85 %   ● came out   ├─┤ 95 % interval", width, 2),
               "$secondary")),
         join(""),
-        join((verdict_words(everything), "bold")),
+        join((indented(verdict_words(everything), width, 0), "bold")),
         join(indented(f"Brier score {everything.brier:.3f}; 0 is perfect, 0.25 is always saying 50 %.", width, 0)),
         join(""),
         join((f"  {pad('topic', 24)} {'answers':>7} {'said':>5} {'right':>5}  in words", "$secondary")),
     ]  # fmt: skip
     for each in by_topic:
-        words = each.verdict or f"too few ({ENOUGH} needed)"
+        words = each.verdict or "too few"
         rows.append(
             join(
                 f"  {pad(one_line(each.topic), 24)} {each.answers:>7} ",
