@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
 import pytest
 from rich.cells import cell_len
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from question_bank import Bank
-from tests.tui.conftest import OpenTutor, interview_of, no_model, start_item, text_of, until
+from tests.tui.conftest import EXERCISE, OpenTutor, interview_of, no_model, start_item, text_of, until
 from tutor.interview import unfinished
 from tutor.settings import Settings
 from tutor.store import Store
 from tutor.tui.app import TutorApp
 from tutor.tui.screens.home import HomeScreen
+from tutor.tui.screens.home_table import day_words
 from tutor.tui.screens.interview import InterviewScreen
+from tutor.tui.screens.items import ItemsScreen
 from tutor.tui.screens.lesson import LessonScreen, lesson_pages
 from tutor.tui.screens.model import ModelScreen
 from tutor.tui.screens.plan_choice import PlanScreen
@@ -57,10 +61,68 @@ async def test_enter_opens_the_highlighted_row(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         places = pilot.app.screen.query_one("#places", OptionList)
         places.focus()
-        places.highlighted = places.get_option_index("item:serving/prefill-decode/completion-time")
+        places.highlighted = places.get_option_index("lesson:serving/prefill-decode")
+        await pilot.press("enter")
+        await until(lambda: isinstance(pilot.app.screen, LessonScreen))
+        assert "Prefill, decode and batching" in text_of(pilot)
+
+
+async def test_i_on_a_lesson_offers_that_lesson(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        places = pilot.app.screen.query_one("#places", OptionList)
+        places.highlighted = places.get_option_index("lesson:serving/prefill-decode")
+        await pilot.press("i")
+        await until(lambda: isinstance(pilot.app.screen, PlanScreen))
+        await pilot.pause()
+        plan = pilot.app.screen
+        assert isinstance(plan, PlanScreen)
+        assert (plan.lesson_id, plan.chosen) == ("serving/prefill-decode", "serving/prefill-decode")
+
+
+async def test_an_item_is_found_by_its_words_and_opened(open_tutor: OpenTutor, bank: Bank) -> None:
+    async with open_tutor() as pilot:
+        await pilot.press("slash")
+        await until(lambda: isinstance(pilot.app.screen, ItemsScreen))
+        await pilot.pause()
+        listed = pilot.app.screen.query_one("#items", OptionList)
+        assert listed.option_count == len(bank.items)
+        await pilot.press(*"exercise completion")
+        await pilot.pause()
+        found = {option.id for option in listed.options}
+        assert EXERCISE in found
+        assert all(item is not None and bank.item(item).kind == "exercise" for item in found)
+        while listed.highlighted_option is not None and listed.highlighted_option.id != EXERCISE:
+            await pilot.press("down")
         await pilot.press("enter")
         await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
         assert "Completion time" in interview_of(pilot).place()
+        await pilot.press("escape")
+        await until(lambda: isinstance(pilot.app.screen, ItemsScreen))
+        assert pilot.app.screen.query_one("#wanted", Input).value == "exercise completion"
+
+
+async def test_words_that_nothing_has_are_said_to_be_so(open_tutor: OpenTutor) -> None:
+    async with open_tutor((60, 20)) as pilot:
+        await pilot.press("slash")
+        await until(lambda: isinstance(pilot.app.screen, ItemsScreen))
+        await pilot.press(*"[/] zebra")
+        await pilot.pause()
+        assert "Nothing has all of these words" in text_of(pilot)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, ItemsScreen)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"), [(-3, "today"), (0, "today"), (1, "tomorrow"), (2, "Wed 09 Dec"), (400, "11 Jan 28")]
+)
+def test_when_a_lesson_comes_back_is_said_in_days(ahead: int, words: str) -> None:
+    today = date(2026, 12, 7)
+    assert day_words(today + timedelta(days=ahead), today) == words
+
+
+def test_a_lesson_never_asked_is_new() -> None:
+    assert day_words(None, date(2026, 12, 7)) == "new"
 
 
 async def test_a_bank_that_cannot_be_read_is_a_line_not_a_crash(open_tutor: OpenTutor) -> None:
@@ -100,7 +162,7 @@ async def test_every_row_of_home_is_one_line(open_tutor: OpenTutor, width: int) 
 
 
 async def test_home_counts_the_sections_that_the_lesson_shows(open_tutor: OpenTutor, bank: Bank) -> None:
-    async with open_tutor() as pilot:
+    async with open_tutor((120, 40)) as pilot:
         count = len(lesson_pages(bank.lessons[0]))
         assert f"{count} sections" in text_of(pilot)
         await pilot.press("l")

@@ -55,7 +55,7 @@ def test_a_draft_survives_kill_9(tmp_path: Path) -> None:
         os.execvpe(sys.executable, [sys.executable, "-m", "tutor"], environment)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     try:
-        read_until(terminal, b"Single items")
+        read_until(terminal, b"mastery")
         drain(terminal, 0.5)
         os.write(terminal, b"i")
         read_until(terminal, b"60-minute loop")

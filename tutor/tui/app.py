@@ -268,6 +268,13 @@ class TutorApp(App[int]):
         assert self.bank is not None
         self.start_plan(single_item_plan(item_id, new_seed(), title=self.bank.item(item_id).title))
 
+    def open_items(self) -> None:
+        """All items, to be searched."""
+        from tutor.tui.screens.items import ItemsScreen
+
+        if self.bank is not None and self.store is not None:
+            self.push_screen(ItemsScreen(self.bank))
+
     def start_plan(self, plan: Plan) -> None:
         """A new interview."""
         from tutor.interview.session import Session

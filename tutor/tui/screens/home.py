@@ -15,15 +15,16 @@ from textual.widgets.option_list import Option
 
 from tutor.errors import TutorError
 from tutor.tui.bindings import bindings
-from tutor.tui.safe import Line, one_line
+from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.base import TutorScreen
-from tutor.tui.words import ago, clip_cells, pad, plural
+from tutor.tui.words import ago, clip_cells, plural
 
 if TYPE_CHECKING:
-    from question_bank.load import AnyItem
-    from question_bank.schema import Lesson
+    from datetime import date
 
-KIND_ORDER = ("exercise", "probe", "prediction", "recall", "checkpoint")
+    from question_bank.schema import Lesson
+    from tutor.drills.mastery import LessonProgress
+
 LABEL_WIDTH = 11
 ROW_EDGES = 4
 """Columns of a row that hold no text: padding at both sides, the space before the label, the scrollbar."""
@@ -35,12 +36,12 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
     CSS_PATH = "home.tcss"
     PLACE = "Tutor"
     PURPOSE = (
-        "Home. Enter opens the highlighted row. An interview asks the items of a lesson one after another: you say "
-        "how sure you are, answer in your own words, see four verdicts with the words they rest on, and check the "
-        "numbers in the simulator. Everything is kept as you type."
+        "Home. Enter opens the highlighted row; on a lesson, Enter reads it and i asks about it. An interview asks one "
+        "item after another: you say how sure you are, answer in your own words, see four verdicts with the words they "
+        "rest on, and check the numbers in the simulator. Everything is kept as you type."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "continue", "end", "drills", "interview", "lesson", "progress", "model", "settings", "quit-home"
+        "continue", "end", "drills", "interview", "lesson", "find", "progress", "model", "settings", "quit-home"
     ) + list(Screen.BINDINGS)
 
     def body(self) -> ComposeResult:
@@ -77,7 +78,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         places = self.query_one("#places", OptionList)
         kept = self._highlighted_id()
         try:
-            options = [*self._unfinished(), *self._drills(), *self._starts(), *self._items(), *self._program()]
+            options = [*self._unfinished(), *self._starts(), *self._drills(), *self._packs(), *self._program()]
         except TutorError as error:
             self.query_one("#notice", Line).show(str(error), tone="problem")
             return
@@ -144,26 +145,42 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         return [*rows, self._row("Progress", self._fitted(done), "progress")]
 
     def _starts(self) -> list[Option]:
-        rows = []
-        for lesson in self._lessons():
-            items = plural(len(lesson.items), "item")
-            text = self._fitted(one_line(lesson.title, 44), f"  {items}, {lesson.minutes:g} min")
-            rows.append(self._row("Interview", text, f"interview:{lesson.id}"))
-            rows.append(self._row("Lesson", self._fitted(one_line(lesson.title, 44), f"  {self._progress(lesson)}"),
-                                  f"lesson:{lesson.id}"))  # fmt: skip
+        assert self.tutor.bank is not None
+        count = len(self.tutor.bank.items)
+        return [
+            self._row("Interview", self._fitted("25 minutes, an hour, weak topics or one lesson"), "plans"),
+            self._row("Find", self._fitted(f"one of {plural(count, 'item')}, by word, kind or topic"), "items"),
+        ]
+
+    def _packs(self) -> list[Option]:
+        """A table of lessons for each pack; a number before each gives the order in which to read them."""
+        from tutor.tui.screens.home_table import LessonRow, heading, lesson_row, title_width
+
+        assert self.tutor.bank is not None
+        width = self.size.width - ROW_EDGES
+        far = self._far()
+        rows: list[Option] = []
+        for pack in self.tutor.bank.packs:
+            mine = [lesson for lesson in self._lessons() if lesson.id.partition("/")[0] == pack.id]
+            if not mine:
+                continue
+            named = title_width(width)
+            rows.append(Option(join("\n", (heading(pack.title, named, width), "bold")), disabled=True))
+            for number, lesson in enumerate(mine, 1):
+                about = LessonRow(number, lesson.title, len(lesson.items), far.get(lesson.id), self._progress(lesson))
+                rows.append(Option(lesson_row(about, named, width, self._today()), id=f"lesson:{lesson.id}"))
         return rows
 
-    def _items(self) -> list[Option]:
-        rows = [Option(Content("\nSingle items"), disabled=True)]
-        for lesson in self._lessons():
-            items = sorted(lesson.items, key=lambda item: KIND_ORDER.index(item.kind))
-            rows += [self._item_row(item) for item in items]
-        return rows
+    def _far(self) -> dict[str, LessonProgress]:
+        from tutor.drills.mastery import lessons
 
-    def _item_row(self, item: AnyItem) -> Option:
-        return self._row(
-            item.kind, self._fitted(pad(one_line(item.title), 46), f" {item.minutes:>4g} min"), f"item:{item.id}"
-        )
+        drills = self.tutor.open_drills()
+        return {each.lesson_id: each for each in lessons(drills, self.tutor.clock())} if drills is not None else {}
+
+    def _today(self) -> date:
+        drills = self.tutor.open_drills()
+        now = self.tutor.clock()
+        return drills.today(now) if drills is not None else now.date()
 
     def _program(self) -> list[Option]:
         return [
@@ -192,12 +209,12 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         ids, count = [section.id for section in lesson.sections], len(lesson_pages(lesson))
         if stopped_at not in ids:
             return f"{count} sections"
-        return f"stopped at section {ids.index(stopped_at) + 1} of {count}"
+        return f"at section {ids.index(stopped_at) + 1} of {count}"
 
     # --- keys ------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("start_interview", "read_lesson", "start_drills", "open_progress"):
+        if action in ("start_interview", "read_lesson", "start_drills", "open_progress", "find_item"):
             return True if self.tutor.bank is not None else None
         if action == "continue_interview":
             return self._first_unfinished() is not None
@@ -211,12 +228,12 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         what, _, which = (event.option_id or "").partition(":")
         if what == "continue":
             self._continue(which)
-        elif what == "interview":
-            self.tutor.choose_plan(which, which)
+        elif what == "plans":
+            self.action_start_interview()
+        elif what == "items":
+            self.action_find_item()
         elif what == "lesson":
             self.tutor.open_lesson(which)
-        elif what == "item":
-            self.tutor.start_item(which)
         elif what == "drills":
             self.tutor.start_drills()
         elif what == "progress":
@@ -248,9 +265,14 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         self.refresh_bindings()
 
     def action_start_interview(self) -> None:
-        """On the highlighted lesson, else the first one."""
+        """About the highlighted lesson; from any other row, the short one over everything."""
+        what, _, which = (self._highlighted_id() or "").partition(":")
         if lesson_id := self._chosen_lesson():
-            self.tutor.choose_plan(lesson_id, "screen")
+            self.tutor.choose_plan(lesson_id, which if what == "lesson" else "screen")
+
+    def action_find_item(self) -> None:
+        """Any one item."""
+        self.tutor.open_items()
 
     def action_start_drills(self) -> None:
         """What is due, and new items."""
@@ -283,9 +305,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
 
     def _chosen_lesson(self) -> str | None:
         what, _, which = (self._highlighted_id() or "").partition(":")
-        if what in ("interview", "lesson"):
+        if what == "lesson":
             return which
-        if what == "item" and self.tutor.bank is not None:
-            return self.tutor.bank.lesson_of(which).id
         lessons = self._lessons()
         return lessons[0].id if lessons else None
