@@ -12,6 +12,11 @@ class ScenarioError(ValueError):
     `str(error)` is one sentence naming the source, the field and the remedy; it never holds a traceback.
     """
 
+    line: int | None = None
+    """Line of the scenario text, counted from 1, where the mistake stands; None when it has none."""
+    location: tuple[int | str, ...] = ()
+    """Keys and places that lead to the field; empty when it is about no field."""
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)` when a known name is close to `name`, else the empty string."""

@@ -71,20 +71,32 @@ def load_scenario(path: Path, change: Callable[[dict[str, Any]], None] | None = 
         raise ScenarioError(f"{source}: cannot be read ({error.strerror or error}); check the path") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{source}: is not UTF-8 text; save it as UTF-8") from None
+    return read_scenario(text, source, path.parent, change)
+
+
+def read_scenario(
+    text: str, source: str, folder: Path | None = None, change: Callable[[dict[str, Any]], None] | None = None
+) -> Scenario:
+    """The scenario of a YAML text; `source` says in errors where it came from, and `change` may edit its data.
+
+    `folder` is where paths of recorded traces and other files start; without it the text may not name files.
+    Raises ScenarioError with one sentence; its `line` and `location` say where the mistake stands.
+    """
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
         data = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ScenarioError(f"{source}{line}: not valid YAML: {error.problem}") from None
+        at = error.problem_mark.line + 1 if error.problem_mark else None
+        line = f", line {at}" if at else ""
+        raise _located(ScenarioError(f"{source}{line}: not valid YAML: {error.problem}"), at) from None
     except (yaml.YAMLError, ValueError, RecursionError):
         raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
     if not isinstance(data, dict):
         raise ScenarioError(f"{source}: must be a mapping with the keys name, classes, server and step_cost")
     if change is not None:
         change(data)
-    return _validated(data, source, node, path.parent)
+    return _validated(data, source, node, folder)
 
 
 def parse_scenario(data: Mapping[str, object], source: str, folder: Path | None = None) -> Scenario:
@@ -123,7 +135,12 @@ def _validated(data: Mapping[str, object], source: str, node: yaml.Node | None, 
         location, sentence = complaint(error)
         line = _line(node, location)
         place = f"{source}, line {line}" if line else source
-        raise ScenarioError(f"{place}: {sentence}") from None
+        raise _located(ScenarioError(f"{place}: {sentence}"), line, location) from None
+
+
+def _located(error: ScenarioError, line: int | None, location: Location = ()) -> ScenarioError:
+    error.line, error.location = line, location
+    return error
 
 
 def _line(node: yaml.Node | None, location: Location) -> int | None:
