@@ -47,7 +47,10 @@ class EmbeddedServer:
         slots: int = 1,
         threads: int | None = None,
         port: int = 0,
+        measured: bool = False,
     ) -> None:
+        """`measured`: counters are served at /metrics, and no prompt is taken from an earlier one."""
+        self.measured = measured
         self.model_path = model_path
         self.context_tokens = context_tokens
         self.slots = slots
@@ -116,6 +119,7 @@ class EmbeddedServer:
             "threads": self.threads,
             "port": self.port,
             "api_key": key,
+            "measured": self.measured,
         }
         with self._lock:
             child = self._child = subprocess.Popen(

@@ -52,6 +52,10 @@ def serve(order: dict[str, Any]) -> Any:
     params.cont_batching = True
     # Between two batches the server sees that a caller left: 512 tokens are some 8 s of a 1.5B model on two cores.
     params.n_batch = 512
+    if order["measured"]:
+        params.endpoint_metrics = True
+        params.cache_prompt = False
+        params.cache_ram_mib = 0
     params.verbosity = -1
     params.ui = False
     params.offline = True
