@@ -9,8 +9,9 @@ from tutor.interview import events as ev
 from tutor.interview.state import State, apply
 from tutor.store import Problem, Store
 
-DRILL_STREAMS: Final = "drill:"
-"""Begins the streams of drill items; what is typed there is theirs. Named here, since drills build on interviews."""
+OTHER_STREAMS: Final = ("drill:", "lab:")
+"""Begin the streams of drill items and of scenarios; what is typed there is theirs. Named here, since both build on
+interviews."""
 
 
 def check_interviews(store: Store) -> list[Problem]:
@@ -40,7 +41,7 @@ def check_interviews(store: Store) -> list[Problem]:
     problems += [
         Problem(f"A draft of {len(draft.text)} characters belongs to no interview.", "The export holds its text.")
         for draft in store.drafts()
-        if draft.stream not in known and not draft.stream.startswith(DRILL_STREAMS)
+        if draft.stream not in known and not draft.stream.startswith(OTHER_STREAMS)
     ]
     return problems
 

@@ -32,6 +32,13 @@ class Entry:
     folder: Path | None = None
     """Where paths of recorded traces in it start."""
 
+    @property
+    def text_after_comment(self) -> str:
+        """The scenario without its opening comment."""
+        lines = self.text.splitlines()
+        first = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+        return "\n".join(lines[first:])
+
 
 def builtin_entries() -> list[Entry]:
     """The built-in scenarios, by name."""

@@ -167,6 +167,8 @@ def _leaves(node: yaml.Node, text: str, path: tuple[str, ...], location: tuple[i
             yield from _leaves(inside, text, (*path, name), (*location, number))
     elif path and not (isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")):
         start, end = node.start_mark.index, _end(node, text)
+        if start == end and text[start : start + 1] == " ":
+            start = end = start + 1  # an empty value stands before the blank that follows its colon
         yield Leaf(".".join(path), location, text[start:end], start, end, node.start_mark.line + 1)
 
 

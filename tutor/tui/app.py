@@ -350,6 +350,13 @@ class TutorApp(App[int]):
         if drills is not None and not isinstance(self.screen, ProgressScreen):
             self.push_screen(ProgressScreen(drills))
 
+    def action_open_lab(self) -> None:
+        """Scenarios, predictions and claims."""
+        from tutor.tui.screens.lab import LabScreen
+
+        if self.bank is not None and self.store is not None and not isinstance(self.screen, LabScreen):
+            self.push_screen(LabScreen())
+
     def open_lesson(self, lesson_id: str) -> None:
         """Read, from where one stopped."""
         from tutor.tui.screens.lesson import LessonScreen
@@ -388,6 +395,7 @@ class TutorApp(App[int]):
             run = self._runner(active.node, active.binding.action)
             yield SystemCommand(f"{key.label} ({self.get_key_display(active.binding)})", key.tooltip, run)
         yield SystemCommand("model", "See which model grades, and get a better one.", self.action_open_model_screen)
+        yield SystemCommand("lab", "Scenarios, predictions and claims in the simulator.", self.action_open_lab)
         yield SystemCommand("settings", "See every setting and its source.", self.action_open_settings)
         yield SystemCommand("theme", "Change the colours.", self.action_change_theme)
 

@@ -55,6 +55,7 @@ KEYS: Final = (
     Key("drills", "d", "start_drills", "drills", "Drill what is due, and a few new items.", "Home"),
     Key("progress", "p", "open_progress", "progress", "See mastery, calibration, history and forecast.", "Home"),
     Key("model", "m", "app.open_model_screen", "model", "See which model grades, and get a better one.", "Home"),
+    Key("lab", "b", "app.open_lab", "lab", "Open the lab: scenarios, predictions and claims in the simulator.", "Home"),
     Key("settings", "s", "app.open_settings", "settings", "See every setting and where it comes from.", "Home"),
     Key("quit-home", "q", "app.leave", "quit", "Leave the program; what you wrote is kept.", "Home"),
     Key(
@@ -117,6 +118,20 @@ KEYS: Final = (
         "Lesson"),
     Key("next-section", "right,n", "section(1)", "next", "Read the next section.", "Lesson", display="→"),
     Key("previous-section", "left,p", "section(-1)", "previous", "Read the section before.", "Lesson", display="←"),
+    Key("lab-new", "n", "new_scenario", "new", "Begin a scenario of your own from a small one that runs.", "Lab"),
+    Key("lab-file", "o", "open_file", "open file", "Open a scenario file of your own.", "Lab"),
+    Key("lab-run", "f2,f5,ctrl+s", "run_scenario", "run", "Run the scenario, and the baseline where you changed it.",
+        "Lab"),
+    Key("lab-view", "f3", "change_view", "form/YAML", "Go from the form to the text or back.", "Lab"),
+    Key("lab-predict", "f4", "predict", "predict", "Say what your change does, lock it, then run.", "Lab"),
+    Key("lab-claim", "f6", "claim", "claim", "Put a claim about this scenario to the test.", "Lab"),
+    Key("lab-plots", "f7", "show_plots", "plots", "See the last run as plots and tables.", "Lab"),
+    Key("lab-restore", "f8", "restore", "as it came", "Put the scenario back as it came; Ctrl+Z takes that back.",
+        "Lab"),
+    Key("lab-add", "f9", "add_field", "add field", "Set a field that does not stand in the text.", "Lab"),
+    Key("plot-table", "t", "toggle_table", "table", "Show the numbers as tables instead of plots, or back.", "Plots"),
+    Key("plot-next", "right,n", "page(1)", "next", "Turn to the next page.", "Plots", display="→"),
+    Key("plot-previous", "left,b", "page(-1)", "previous", "Turn to the page before.", "Plots", display="←"),
 )  # fmt: skip
 BY_ID: Final = {key.id: key for key in KEYS}
 

@@ -41,7 +41,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         "rest on, and check the numbers in the simulator. Everything is kept as you type."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "continue", "end", "drills", "interview", "lesson", "find", "progress", "model", "settings", "quit-home"
+        "continue", "end", "drills", "interview", "lesson", "find", "lab", "progress", "model", "settings", "quit-home"
     ) + list(Screen.BINDINGS)
 
     def body(self) -> ComposeResult:
@@ -150,6 +150,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
         return [
             self._row("Interview", self._fitted("25 minutes, an hour, weak topics or one lesson"), "plans"),
             self._row("Find", self._fitted(f"one of {plural(count, 'item')}, by word, kind or topic"), "items"),
+            self._row("Lab", self._fitted("the simulator: predict a change, lock it, run it, compare"), "lab"),
         ]
 
     def _packs(self) -> list[Option]:
@@ -238,6 +239,8 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             self.tutor.start_drills()
         elif what == "progress":
             self.tutor.open_progress()
+        elif what == "lab":
+            self.tutor.action_open_lab()
         elif what == "model":
             self.tutor.action_open_model_screen()
         elif what == "settings":

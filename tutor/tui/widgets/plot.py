@@ -167,11 +167,9 @@ def _line(dots: Dots, line: Line, xs: Scale, ys: Scale) -> None:
     wide, high = 2 * dots.columns - 1, 4 * dots.rows - 1
     style, dash = COLOURS[line.style % len(COLOURS)], DASHES[line.style % len(DASHES)]
     points = [(round(xs.place(x) * wide), round(ys.place(y) * high)) for x, y in zip(line.xs, line.ys, strict=True)]
-    number = 0
-    for x, y in _path(points, steps=line.steps):
+    for number, (x, y) in enumerate(_path(points, steps=line.steps)):
         if dash[number % len(dash)] == "1":
             dots.put(x, y, style)
-        number += 1
     if line.marks:
         sign = "○●◆▲"[line.style % 4]
         for x, y in points:

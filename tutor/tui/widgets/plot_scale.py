@@ -24,7 +24,7 @@ class Scale:
         return (value - low) / (high - low)
 
     def ticks(self, most: int) -> list[float]:
-        """At most so many round values within the scale, at least its ends' own round neighbours where there are any."""
+        """At most so many round values within the scale, rising."""
         most = max(2, most)
         found = _log_ticks(self.low, self.high, most) if self.log else []
         return found if len(found) >= 2 else _even_ticks(self.low, self.high, most)
