@@ -10,6 +10,7 @@ The format and the rules of labelling are in `gold/serving/README.md`. Commands:
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import sys
@@ -26,6 +27,7 @@ from rubrics.schema import CRITERION_IDS, CriterionId
 
 SERVING_DIR = GOLD_DIR / "serving"
 SPLIT_NAME = "split.yaml"
+QUESTIONS_NAME = "questions.yaml"
 
 MetLabel = Literal["met", "not_met"]
 Kind = Literal[
@@ -126,11 +128,29 @@ class _SplitFile(_Frozen):
     test: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
+class AnsweredQuestion(_Frozen):
+    """The question that an item's answers were written for, so that a change of its numbers or words is noticed."""
+
+    version: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """`prompt_hash` of the text that the candidate read."""
+
+
+class _QuestionsFile(_Frozen):
+    questions: dict[str, AnsweredQuestion]
+
+
 class _Raw(BaseModel):
     answer: object = None
 
 
 M = TypeVar("M", bound=BaseModel)
+
+
+def prompt_hash(prompt: str) -> str:
+    """SHA-256 of a question's text, by which two renderings of it are compared; line breaks and spaces do not count."""
+    return hashlib.sha256(" ".join(prompt.split()).encode("utf-8")).hexdigest()
 
 
 def _problem(error: ValidationError) -> str:
@@ -191,6 +211,39 @@ def load_gold(folder: Path = SERVING_DIR) -> tuple[GoldAnswer, ...]:
     return tuple(answers)
 
 
+def _read_yaml(model: type[M], path: Path) -> M:
+    try:
+        return model.model_validate(yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader))
+    except OSError as error:
+        raise GoldError(f"{path}: cannot be read ({error.strerror})") from error
+    except yaml.YAMLError as error:
+        raise GoldError(f"{path}: not valid YAML ({str(error).splitlines()[0]})") from error
+    except ValidationError as error:
+        raise GoldError(f"{path}: {_problem(error)}") from error
+
+
+def load_questions(folder: Path = SERVING_DIR) -> dict[str, AnsweredQuestion]:
+    """The question behind each item's answers, as `questions.yaml` in the folder says, by item id.
+
+    Raises GoldError as `load_gold` does, when the file cannot be read, names an item without answers, or has not the
+    version and the seed that an answer has.
+    """
+    path = folder / QUESTIONS_NAME
+    questions = _read_yaml(_QuestionsFile, path).questions
+    answers = load_gold(folder)
+    unknown = sorted(set(questions) - {answer.item_id for answer in answers})
+    if unknown:
+        raise GoldError(f"{path}: questions: no answers to {unknown[0]} in this folder")
+    for answer in answers:
+        question = questions.get(answer.item_id)
+        if question is None or (question.version, question.seed) != (answer.item_version, answer.seed):
+            raise GoldError(
+                f"{path}: questions: {answer.id} answers {answer.item_id}, version {answer.item_version}, seed "
+                f"{answer.seed}, which is not listed; add it with the hash of its text"
+            )
+    return questions
+
+
 def load_split(folder: Path = SERVING_DIR) -> GoldSplit:
     """The labelled answers by part, as `split.yaml` in the folder says.
 
@@ -198,15 +251,7 @@ def load_split(folder: Path = SERVING_DIR) -> GoldSplit:
     """
     answers = load_gold(folder)
     path = folder / SPLIT_NAME
-    try:
-        data = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
-        split = _SplitFile.model_validate(data)
-    except OSError as error:
-        raise GoldError(f"{path}: cannot be read ({error.strerror})") from error
-    except yaml.YAMLError as error:
-        raise GoldError(f"{path}: not valid YAML ({str(error).splitlines()[0]})") from error
-    except ValidationError as error:
-        raise GoldError(f"{path}: {_problem(error)}") from error
+    split = _read_yaml(_SplitFile, path)
     unknown = sorted(set(split.test) - {answer.item_id for answer in answers})
     if unknown:
         raise GoldError(f"{path}: test: no answers to {unknown[0]} in this folder")

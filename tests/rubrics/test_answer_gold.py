@@ -21,8 +21,10 @@ from rubrics.answer_gold import (
     blind,
     load_gold,
     load_labels,
+    load_questions,
     load_split,
     main,
+    prompt_hash,
 )
 from rubrics.number_gold import GoldError
 
@@ -63,6 +65,17 @@ def test_every_item_is_in_the_bank_at_the_labelled_version() -> None:
         question = build_question(bank.item(item_id), seed)
         assert question.item_version == version, f"{item_id} has changed: look through its labels, then raise theirs"
         assert set(question.criteria) == set(CRITERION_IDS)
+
+
+@pytest.mark.parametrize("item_id", sorted({one.item_id for one in GOLD}))
+def test_the_question_reads_as_it_did_when_it_was_answered(item_id: str) -> None:
+    """New numbers under an old version would make right answers wrong without anybody noticing."""
+    answered = load_questions()[item_id]
+    question = build_question(load_bank().item(item_id), answered.seed)
+    assert prompt_hash(question.prompt) == answered.sha256, (
+        f"{item_id} at seed {answered.seed} reads otherwise than its labelled answers suppose:\n{question.prompt}\n"
+        "Undo the change, or raise the item's version and answer and label it anew."
+    )
 
 
 def test_no_answer_is_copied_from_the_bank_or_from_another() -> None:
@@ -193,6 +206,38 @@ def test_a_bad_split_is_told(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "split.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(GoldError, match=r"split\.yaml: " + says):
         load_split(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("questions: [", "not valid YAML"),
+        ("questions: {pack/lesson/seats: {version: 1, seed: 3, sha256: abc}}", r"questions\.pack/lesson/seats\.sha256"),
+        ("questions: {}", "questions: seats-a01 answers pack/lesson/seats, version 1, seed 3, which is not listed"),
+        (
+            f"questions: {{pack/lesson/seats: {{version: 2, seed: 3, sha256: {'a' * 64}}}}}",
+            "questions: seats-a01 answers",
+        ),
+        (
+            f"questions: {{pack/lesson/none: {{version: 1, seed: 3, sha256: {'a' * 64}}}}}",
+            "questions: no answers to pack",
+        ),
+    ],
+)
+def test_a_bad_list_of_questions_is_told(tmp_path: Path, text: str, says: str) -> None:
+    write_gold(tmp_path, LINE)
+    with pytest.raises(GoldError, match=r"questions\.yaml: cannot be read"):
+        load_questions(tmp_path)
+    (tmp_path / "questions.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(GoldError, match=r"questions\.yaml: " + says):
+        load_questions(tmp_path)
+
+
+@given(prompt=st.text(min_size=1), number=st.integers(0, 10**6))
+def test_the_hash_tells_numbers_apart_and_not_line_breaks(prompt: str, number: int) -> None:
+    text = f"{prompt} takes {number} ms"
+    assert prompt_hash(text.replace(" takes ", "\n  takes ")) == prompt_hash(text)
+    assert prompt_hash(text) != prompt_hash(f"{prompt} takes {number + 1} ms")
 
 
 # --- a second labeller -----------------------------------------------------------------------------------------------
