@@ -205,6 +205,8 @@ async def _answered_with(opened: OpenedGrader, session: Session, question: Quest
     for line in grade_lines(grade):
         click.echo(line)
     _self_mark(session, question)
+    from tutor.interview.state import CLARIFY
+
     while (follow_up := session.ask_follow_up()) is not None:
         click.echo(f"\nFollow-up: {sanitize(follow_up.text)}")
         text = _text()
@@ -212,6 +214,8 @@ async def _answered_with(opened: OpenedGrader, session: Session, question: Quest
             session.skip_follow_up()
             break
         session.answer_follow_up(text)
+        if follow_up.id.startswith(CLARIFY) and session.grade is not None:
+            click.echo(f"result: {sanitize(session.grade.criterion('result').reason)}")
     click.echo(f"\nReference\n{unmarked(session.show_reference())}")
     counted = sum(session.effective(criterion.criterion) == "met" for criterion in grade.criteria)
     session.advance()

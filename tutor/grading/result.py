@@ -24,7 +24,7 @@ _MANY_STRAYS = 3
 Outcome = Literal[
     "right", "wrong", "missing", "hedged", "contradicted", "unit", "separator", "order", "listed", "supposed"
 ]
-_OPEN = frozenset({"contradicted", "separator", "order", "listed", "supposed"})
+OPEN = frozenset({"contradicted", "separator", "order", "listed", "supposed"})
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def read_results(question: Question, answer: str) -> dict[str, Found]:
 def _found(finding: Finding) -> Found:
     if finding.outcome == "missing":
         return Found("none")
-    if finding.outcome in _OPEN:
+    if finding.outcome in OPEN:
         return Found("ambiguous", finding.values)
     if finding.outcome == "hedged" or len(finding.values) > 1:
         return Found("offered", finding.values)
@@ -269,37 +269,51 @@ def _sentence(finding: Finding) -> str:
 def grade_result(question: Question, answer: str) -> CriterionGrade:
     """Decides the result criterion from numbers; "not_graded" where the question asks for none.
 
-    "unsure" comes with the one question that would settle it (`clarify`).
+    "unsure" comes with the one question that would settle it (`clarify`); `clarify.settle_result` takes the reply.
     """
     if not question.expected:
         return CriterionGrade(criterion="result", verdict="not_graded", reason="No number is asked for.")
     reading = read_answer(question, answer)
     findings, loose = find_results(question, reading)
+    return grade_findings(question, reading, findings, loose)
+
+
+def grade_findings(
+    question: Question,
+    reading: Reading,
+    findings: Sequence[Finding],
+    loose: Sequence[Use],
+    asked: frozenset[str] = frozenset(),
+) -> CriterionGrade:
+    """The verdict that follows from how each expected result stands.
+
+    `loose` are asserted numbers that fit no result; a quantity named in `asked` has been asked about already and is
+    not asked about again.
+    """
     bad = [f for f in findings if f.outcome in {"wrong", "missing", "hedged", "unit"}]
-    open_ = [f for f in findings if f.outcome in _OPEN]
+    open_ = sorted((f for f in findings if f.outcome in OPEN), key=lambda f: f.expected.name in asked)
     timed = [u for u in loose if u.read.dimension not in {"none", "count"}]
-    shown = [f.read for f in (bad or open_ or findings) if f.read]
-    quote = _quote(reading, shown)
-    slip = next((f.slip.id for f in bad if f.slip), None)
+    quote = _quote(reading, [f.read for f in (bad or open_ or findings) if f.read])
     if bad:
         named = [f for f in bad if f.slip] or bad
-        reason = " ".join(dict.fromkeys(_sentence(f) for f in named[:2]))
         return CriterionGrade(
-            criterion="result",
-            verdict="not_met",
-            decided_by="code",
-            p_met=0.0,
-            quote=quote,
-            reason=reason,
-            slip_id=slip,
-        )
-    asked = _ask(open_[0]) if open_ else ""
-    if not asked and len(timed) >= _MANY_STRAYS and not any(u.tight for u in reading.uses):
-        asked = f"Which of your numbers is the {question.expected[0].label}?"
-    if asked:
+            criterion="result", verdict="not_met", decided_by="code", p_met=0.0, quote=quote,
+            reason=" ".join(dict.fromkeys(_sentence(f) for f in named[:2])),
+            slip_id=next((f.slip.id for f in bad if f.slip), None),
+        )  # fmt: skip
+    question_put = _ask(open_[0]) if open_ else ""
+    if not question_put and len(timed) >= _MANY_STRAYS and not any(u.tight for u in reading.uses):
+        question_put = f"Which of your numbers is the {question.expected[0].label}?"
+    if open_ and open_[0].expected.name in asked:
         return CriterionGrade(
-            criterion="result", verdict="unsure", decided_by="code", quote=quote, reason=asked, clarify=asked
-        )
+            criterion="result", verdict="unsure", decided_by="code", quote=quote,
+            reason=f"Your reply leaves open which value is your {open_[0].expected.label}.",
+        )  # fmt: skip
+    if question_put:
+        return CriterionGrade(
+            criterion="result", verdict="unsure", decided_by="code", quote=quote, reason=question_put,
+            clarify=question_put,
+        )  # fmt: skip
     tolerance = max(f.expected.rel_tolerance for f in findings)
     count = {1: "The value is", 2: "Both values are"}.get(len(findings), f"All {len(findings)} values are")
     return CriterionGrade(

@@ -117,6 +117,18 @@ class FollowUpAnswered(Payload):
     text: str
 
 
+class Clarified(Payload):
+    """The reply to a clarifying question decided a criterion; what was recorded before stays in its own event."""
+
+    kind: ClassVar[str] = "criterion.clarified"
+    attempt_id: str
+    criterion: CriterionId
+    asked: str
+    reply: str
+    grade: dict[str, JsonValue]
+    """As a `tutor.grading` CriterionGrade."""
+
+
 class FollowUpSkipped(Payload):
     kind: ClassVar[str] = "follow_up.skipped"
     position: Position
@@ -154,6 +166,26 @@ class PredictionLocked(Payload):
     position: Position
     name: str
     value: FiniteFloat
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    """The range that was stated, if one was."""
+
+
+class DirectionLocked(Payload):
+    """Which way a metric of the simulator was predicted to go."""
+
+    kind: ClassVar[str] = "prediction.direction_locked"
+    position: Position
+    metric: str
+    change: Literal["lower", "higher", "same"]
+
+
+class PredictionExplained(Payload):
+    """Why the simulator gave what it gave, in the candidate's words; the last one counts."""
+
+    kind: ClassVar[str] = "prediction.explained"
+    position: Position
+    text: Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class SimulationRecorded(Payload):
@@ -187,12 +219,15 @@ KINDS: Final[Mapping[str, type[Payload]]] = {
         MarkWithdrawn,
         FollowUpAsked,
         FollowUpAnswered,
+        Clarified,
         FollowUpSkipped,
         HintTaken,
         ReferenceShown,
         OptionChosen,
         RecallGiven,
         PredictionLocked,
+        DirectionLocked,
+        PredictionExplained,
         SimulationRecorded,
         Skipped,
         Finished,

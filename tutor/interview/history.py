@@ -23,11 +23,13 @@ EntryKind = Literal[
     "follow_up",
     "follow_up_answer",
     "follow_up_skipped",
+    "clarified",
     "hint",
     "reference",
     "choice",
     "recall",
     "prediction",
+    "explanation",
     "simulation",
     "skip",
     "finish",
@@ -59,10 +61,13 @@ _PLAIN: Mapping[type[ev.Payload], EntryKind] = {
     ev.FollowUpAsked: "follow_up",
     ev.FollowUpAnswered: "follow_up_answer",
     ev.FollowUpSkipped: "follow_up_skipped",
+    ev.Clarified: "clarified",
     ev.HintTaken: "hint",
     ev.OptionChosen: "choice",
     ev.RecallGiven: "recall",
     ev.PredictionLocked: "prediction",
+    ev.DirectionLocked: "prediction",
+    ev.PredictionExplained: "explanation",
     ev.SimulationRecorded: "simulation",
     ev.Skipped: "skip",
     ev.Finished: "finish",
@@ -88,6 +93,8 @@ def _line(state: State, payload: ev.Payload, at: datetime, positions: Mapping[st
                 return None
             position = positions[payload.attempt_id]
             return Entry("grade", position, _grade_text(payload.grade), payload.grade, at)
+        case ev.Clarified() if not state.grades_visible:
+            return None
         case ev.ReferenceShown():
             text = str(state.entries[payload.position].question.get("reference", ""))
             return Entry("reference", payload.position, text, {}, at)
@@ -121,8 +128,13 @@ def _text(payload: ev.Payload) -> str:
             return f"{payload.criterion} marked {_words(payload.verdict)} by you"
         case ev.MarkWithdrawn():
             return f"{payload.criterion}: your verdict withdrawn"
+        case ev.Clarified():
+            return f"{payload.criterion} after your reply: {_words(str(payload.grade.get('verdict', '')))}"
         case ev.PredictionLocked():
-            return f"predicted {payload.name} = {payload.value:g}"
+            between = "" if payload.low is None else f", between {payload.low:g} and {payload.high:g}"
+            return f"predicted {payload.name} = {payload.value:g}{between}"
+        case ev.DirectionLocked():
+            return f"predicted {payload.metric}: {payload.change}"
         case ev.SimulationRecorded():
             return "simulated"
         case ev.Skipped() | ev.FollowUpSkipped():

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ValidationError
 
@@ -22,7 +22,7 @@ from tutor.interview.adaptive import next_item
 from tutor.interview.health import check_interviews
 from tutor.interview.plan import Plan
 from tutor.interview.session_view import Clock, SessionError, SessionView
-from tutor.interview.state import EntryState, Mark, apply
+from tutor.interview.state import CLARIFY, EntryState, Mark, apply
 from tutor.interview.views import Summary, unfinished
 from tutor.store import Store
 from tutor.text import sanitize
@@ -257,6 +257,8 @@ class Session(SessionView):
         with self._change():
             follow_up, position = self._open_follow_up()
             self._emit(ev.FollowUpAnswered(position=position, follow_up_id=follow_up.id, text=text))
+            if follow_up.id.startswith(CLARIFY):
+                self._clarify(position)
             self._store.clear_draft(self._stream, position)
 
     def skip_follow_up(self) -> None:
@@ -292,18 +294,42 @@ class Session(SessionView):
                     self._emit(ev.ReferenceShown(position=entry.position))
             return self._question(entry.position).reference
 
-    def predict(self, name: str, value: float) -> None:
-        """Lock a predicted value, in the unit of the expected result of that name; it cannot be changed."""
+    def predict(self, name: str, value: float, low: float | None = None, high: float | None = None) -> None:
+        """Lock a predicted value, in the unit of the expected result of that name; it cannot be changed.
+
+        `low` and `high` are the range that is thought to hold what comes out.
+        """
         with self._change():
             entry = self._current()
             if name in entry.predictions:
                 raise SessionError(f"The prediction of {name} is locked.", hint="Run the simulator to compare.")
             try:
-                event = ev.PredictionLocked(position=entry.position, name=name, value=value)
+                event = ev.PredictionLocked(position=entry.position, name=name, value=value, low=low, high=high)
             except ValidationError:
                 raise SessionError("A prediction is a finite number.", hint="Write it as digits.") from None
             if apply(self.state, event, self._clock()) is None:
                 raise SessionError("It is not time to predict.", hint="A prediction comes before the result is seen.")
+            self._emit(event)
+
+    def predict_direction(self, metric: str, change: Literal["lower", "higher", "same"]) -> None:
+        """Lock which way a metric of the simulator goes; it cannot be changed."""
+        with self._change():
+            entry = self._current()
+            event = ev.DirectionLocked(position=entry.position, metric=metric, change=change)
+            if apply(self.state, event, self._clock()) is None:
+                raise SessionError("It is not time to predict.", hint="A prediction comes before the result is seen.")
+            self._emit(event)
+
+    def explain_prediction(self, text: str, position: int | None = None) -> None:
+        """Store why the simulator gave what it gave, in one line."""
+        with self._change():
+            entry = self._entry(position)
+            try:
+                event = ev.PredictionExplained(position=entry.position, text=" ".join(text.split()))
+            except ValidationError:
+                raise SessionError("An explanation has 1 to 500 characters.", hint="Say it in one line.") from None
+            if apply(self.state, event, self._clock()) is None:
+                raise SessionError("There is nothing to explain before the run.", hint="Run the simulator first.")
             self._emit(event)
 
     def record_simulation(self, summary: Mapping[str, Any], position: int | None = None) -> None:
@@ -377,6 +403,23 @@ class Session(SessionView):
                 return False
             self._emit(payload)
             return True
+
+    def _clarify(self, position: int) -> None:
+        """Let the replies to the clarifying questions decide the result, as code reads them."""
+        from tutor.grading.clarify import settle_result
+
+        entry = self._entry(position)
+        asked = [one for one in entry.follow_ups if one.clarifies and one.answer is not None]
+        if entry.attempt is None or not asked:
+            return
+        replies = [one.answer or "" for one in asked]
+        settled = settle_result(self._question(position), entry.attempt.text, replies)
+        event = ev.Clarified(
+            attempt_id=entry.attempt.id, criterion="result", asked=asked[-1].text, reply=replies[-1],
+            grade=settled.model_dump(mode="json"),
+        )  # fmt: skip
+        if apply(self.state, event, self._clock()) is not None:
+            self._emit(event)
 
     def _present_next(self) -> None:
         from question_bank.variants import build_question

@@ -20,6 +20,8 @@ from tutor.interview.plan import Plan
 Phase = Literal["confidence", "answering", "grading", "graded", "follow_up", "reference", "finished"]
 Verdict = Literal["met", "not_met", "unsure", "not_graded"]
 MAX_FOLLOW_UPS: Final = 3
+CLARIFY: Final = "clarify:"
+"""What the id of a clarifying question begins with, the criterion's follows; it is no follow-up and counts as none."""
 _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 _CONFIDENCE_FIRST: Final = frozenset({"exercise", "probe", "prediction"})
 
@@ -67,6 +69,11 @@ class AskedFollowUp:
     skipped: bool = False
 
     @property
+    def clarifies(self) -> bool:
+        """Whether it asks what the answer means, not for more."""
+        return self.id.startswith(CLARIFY)
+
+    @property
     def open(self) -> bool:
         """Whether it waits for an answer."""
         return self.answer is None and not self.skipped
@@ -106,6 +113,12 @@ class EntryState:
     choice: Choice | None = None
     recall: RecallAnswer | None = None
     predictions: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=lambda: _NOTHING)
+    """Lowest and highest, of the predictions that were given a range."""
+    directions: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    """By metric: lower, higher or same."""
+    explanation: str = ""
+    """Why the simulator gave what it gave, in the candidate's words."""
     simulation: Mapping[str, Any] | None = None
     skipped: bool = False
 
@@ -118,6 +131,11 @@ class EntryState:
     def answered(self) -> bool:
         """Whether the candidate has committed to something that hints and a new confidence would falsify."""
         return bool(self.attempts) or self.choice is not None or self.recall is not None
+
+    @property
+    def follow_ups_left(self) -> int:
+        """How many follow-ups may still be asked."""
+        return MAX_FOLLOW_UPS - sum(not asked.clarifies for asked in self.follow_ups)
 
     @property
     def phase(self) -> Phase:
@@ -218,6 +236,8 @@ def apply(state: State | None, payload: ev.Payload, at: datetime) -> State | Non
             return replace(state, finished=payload.reason)
         case ev.Graded() | ev.GradingStopped() | ev.GradingRestarted():
             return _graded(state, payload)
+        case ev.Clarified():
+            return _clarified(state, payload)
         case ev.Contested() | ev.SelfMarked() | ev.MarkWithdrawn():
             return _marked(state, payload, at)
         case ev.SimulationRecorded():
@@ -262,6 +282,21 @@ def _graded(state: State, payload: ev.Graded | ev.GradingStopped | ev.GradingRes
     else:
         status: Literal["graded", "stopped"] = "stopped" if attempt.grade is None else "graded"
         attempt = replace(attempt, status=status, stop_reason=payload.reason)
+    return _with(state, replace(entry, attempts=(*entry.attempts[:-1], attempt)))
+
+
+def _clarified(state: State, payload: ev.Clarified) -> State | None:
+    """Only an unsure verdict of the attempt that counts is decided by a reply."""
+    entry = state.entry_of(payload.attempt_id)
+    if entry is None or entry.attempt is None or entry.attempt.grade is None:
+        return None
+    attempt = entry.attempt
+    if attempt.status != "graded" or attempt.verdicts.get(payload.criterion) != "unsure":
+        return None
+    criteria = [
+        payload.grade if one["criterion"] == payload.criterion else one for one in entry.attempt.grade["criteria"]
+    ]
+    attempt = replace(attempt, grade={**entry.attempt.grade, "criteria": criteria})
     return _with(state, replace(entry, attempts=(*entry.attempts[:-1], attempt)))
 
 
@@ -315,7 +350,7 @@ def _submitted(entry: EntryState, payload: ev.Submitted, at: datetime) -> _Chang
 
 
 def _asked(entry: EntryState, payload: ev.FollowUpAsked, _: datetime) -> _Change:
-    if entry.phase != "graded" or len(entry.follow_ups) >= MAX_FOLLOW_UPS:
+    if entry.phase != "graded" or (entry.follow_ups_left <= 0 and not payload.follow_up_id.startswith(CLARIFY)):
         return None
     if any(asked.id == payload.follow_up_id for asked in entry.follow_ups):
         return None
@@ -361,7 +396,22 @@ def _predicted(entry: EntryState, payload: ev.PredictionLocked, _: datetime) -> 
         return None
     if payload.name in entry.predictions:
         return None
-    return {"predictions": {**entry.predictions, payload.name: payload.value}}
+    change: dict[str, Any] = {"predictions": {**entry.predictions, payload.name: payload.value}}
+    if payload.low is not None and payload.high is not None and payload.low <= payload.value <= payload.high:
+        change["ranges"] = {**entry.ranges, payload.name: (payload.low, payload.high)}
+    return change
+
+
+def _directed(entry: EntryState, payload: ev.DirectionLocked, _: datetime) -> _Change:
+    if entry.phase in {"confidence", "reference"} or entry.simulation is not None:
+        return None
+    if payload.metric in entry.directions:
+        return None
+    return {"directions": {**entry.directions, payload.metric: payload.change}}
+
+
+def _explained(entry: EntryState, payload: ev.PredictionExplained, _: datetime) -> _Change:
+    return {"explanation": payload.text} if entry.simulation is not None else None
 
 
 def _skipped(entry: EntryState, _payload: ev.Skipped, _: datetime) -> _Change:
@@ -379,5 +429,7 @@ _CHANGES: Final[Mapping[type[ev.Payload], Callable[[EntryState, Any, datetime], 
     ev.OptionChosen: _chosen,
     ev.RecallGiven: _recalled,
     ev.PredictionLocked: _predicted,
+    ev.DirectionLocked: _directed,
+    ev.PredictionExplained: _explained,
     ev.Skipped: _skipped,
 }

@@ -96,7 +96,11 @@ class MovingPart(InterviewBase):
         self.show_state()
 
     async def after_follow_up(self) -> None:
-        """The model answer comes after the follow-up."""
+        """The model answer comes after the follow-up; a reply that only said what was meant leads on to one."""
+        entry = self.session.state.current
+        if entry is not None and entry.follow_ups and entry.follow_ups[-1].clarifies:
+            await self.ask_follow_up()
+            return
         await self.action_reference()
 
     async def action_reference(self) -> None:
