@@ -162,7 +162,12 @@ def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
     Raises:
         DrillEventError: the kind is unknown, or the payload is not of its form.
     """
-    return read_payload(KINDS, kind, payload, DrillEventError, "a drill event")
+    return parse_with(KINDS, kind, payload)
+
+
+def parse_with(kinds: Mapping[str, type[Payload]], kind: str, payload: Mapping[str, Any]) -> Payload:
+    """As `parse`, among other kinds than those of an item's stream."""
+    return read_payload(kinds, kind, payload, DrillEventError, "a drill event")
 
 
 def stream_of(item_id: str) -> str:

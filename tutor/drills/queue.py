@@ -7,7 +7,7 @@ takes its item and the item's siblings out of it; whatever else happens has it w
 2. What is due, the least likely to be remembered first. While all of it fits into the day the order matters little;
    with a backlog more is known in the end than with the likeliest first or none (`benchmarks/drills.py order`),
    though more is still left over.
-3. New items in the order of the lessons, unless there is a backlog.
+3. New items in the order of the lessons, unless there is a backlog; those of topics that are wanted come first.
 
 Neighbours differ in topic where the next few allow it, because choosing the method is a part of the exercise.
 """
@@ -25,6 +25,7 @@ from tutor.drills.day import local_day
 from tutor.drills.deck import Deck
 from tutor.drills.fold import LEECH_AT, LEECH_CURED_BY
 from tutor.drills.plan import DrillPlan
+from tutor.drills.wanted import wanted_topics
 
 Why = Literal["confident_wrong", "review", "new", "again"]
 LOOK_AHEAD: Final = 8
@@ -149,6 +150,10 @@ class Queue:
                 return Next(str(rows[0][0]), "new" if why == "new" else "review")
         return None
 
+    def forget_order(self) -> None:
+        """Have the day's order worked out anew, after something that decides it happened outside the drills."""
+        self._cache.set_meta("queue", "")
+
     def skip(self, item_id: str) -> None:
         """Put an item at the end of today's order; nothing is recorded."""
         with self._cache.writing() as connection:
@@ -249,12 +254,14 @@ class Queue:
         rest = [each for each in chosen if each[3] != "confident_wrong"]
         fresh: list[tuple[str, str, str, Why]] = []
         if any(left > 0 for left in new_left.values()):
-            for item_id, group, kind in self._cache.rows_named(
+            rows = self._cache.rows_named(
                 "SELECT i.item_id, i.grouping, i.kind FROM items i LEFT JOIN cards c USING (item_id) "
                 "WHERE c.due_day IS NULL AND coalesce(c.suspended, 0) = 0 "
                 "AND (c.buried_until IS NULL OR c.buried_until <= :today) ORDER BY i.place",
                 {"today": ordinal},
-            ):
+            )
+            wanted = wanted_topics(self._cache.log.store, today)
+            for item_id, group, kind in sorted(rows, key=lambda row: not self._is_about(str(row[0]), wanted)):
                 plan = self._plan(item_id)
                 if group in groups or new_left[plan.name] <= 0 or plan.name in backlog:
                     continue
@@ -280,6 +287,10 @@ class Queue:
             left = new if first_day == ordinal else reviews
             left[self._plan(item_id).name] -= 1
         return reviews, new
+
+    def _is_about(self, item_id: str, topics: frozenset[str]) -> bool:
+        item = self._deck.by_id.get(item_id)
+        return item is not None and not topics.isdisjoint(item.topics)
 
     def _topic(self, entry: tuple[str, str, str, Why]) -> str:
         item = self._deck.by_id.get(entry[0])

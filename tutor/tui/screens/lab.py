@@ -22,6 +22,7 @@ from tutor.tui.words import clip_cells, pad
 
 if TYPE_CHECKING:
     from tutor.lab.gallery import Entry
+    from tutor.lab.predictions import Prediction
 
 NAME_CELLS = 26
 EDGES = 4
@@ -38,11 +39,12 @@ class LabScreen(TutorScreen):
         "the change does and lock that, run both sides on the same requests, and compare them in plots and tables. n "
         "begins a scenario of your own, o opens a file. What you change is kept; • marks it."
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings("lab-new", "lab-file")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("lab-new", "lab-file", "lab-past")
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: dict[str, Entry] = {}
+        self.waiting: dict[str, Prediction] = {}
 
     def body(self) -> ComposeResult:
         yield Line(id="notice")
@@ -89,15 +91,13 @@ class LabScreen(TutorScreen):
             self.say(str(error))
         else:
             self.say("Predict, lock, run, compare: Enter opens a scenario; what you change in it is kept.", tone="note")
+        options = self._waiting()
         own, files = new_entry(), self._files(drafts)
         builtin = builtin_entries()
         self.entries = {entry.key: entry for entry in (own, *files, *builtin)}
-        options = [self._heading("Your own")]
-        if own.key in drafts:
-            options.append(self._row(own, begun_too=True, teaches="the scenario you began"))
-        options += [self._row(entry, begun_too=entry.key in drafts) for entry in files]
-        if len(options) == 1:
-            options.append(self._teaching("none yet; n begins one, o opens a file"))
+        mine = [self._row(own, begun_too=True, teaches="the scenario you began")] if own.key in drafts else []
+        mine += [self._row(entry, begun_too=entry.key in drafts) for entry in files]
+        options += [self._heading("Your own"), *(mine or [self._teaching("none yet; n begins one, o opens a file")])]
         options.append(self._heading(f"Built in ({len(builtin)})"))
         options += [self._row(entry, begun_too=entry.key in drafts) for entry in builtin]
         listed.clear_options()
@@ -106,6 +106,24 @@ class LabScreen(TutorScreen):
         wanted = next((number for number, option in enumerate(options) if kept and option.id == kept), first)
         listed.highlighted = wanted
         self.show_about()
+
+    def _waiting(self) -> list[Option]:
+        """Predictions that are locked and were not run yet."""
+        from tutor.lab.predictions import predictions
+
+        assert self.tutor.store is not None
+        try:
+            self.waiting = {f"prediction:{one.id}": one for one in predictions(self.tutor.store) if not one.simulated}
+        except TutorError as error:
+            self.say(str(error))
+            return []
+        if not self.waiting:
+            return []
+        rows = [
+            Option(join((" ▸ ", "$accent"), clip_cells(f"{one.locked.title}: {one.locked.metric}", 70)), id=key)
+            for key, one in self.waiting.items()
+        ]
+        return [self._heading("Locked, to be run"), *rows]
 
     def _files(self, drafts: dict[str, str]) -> list[Entry]:
         """Files of one's own with changes that are kept; one that has gone is passed over."""
@@ -161,7 +179,13 @@ class LabScreen(TutorScreen):
     @on(OptionList.OptionSelected, "#scenarios")
     def row_chosen(self, event: OptionList.OptionSelected) -> None:
         """Enter or a click."""
-        if event.option_id in self.entries:
+        waiting = self.waiting.get(event.option_id or "")
+        if waiting is not None:
+            from tutor.tui.screens.lab_predict import PredictScreen
+
+            made = waiting.locked
+            self.app.push_screen(PredictScreen(made.title, made.scenario, made.baseline, prediction=waiting))
+        elif event.option_id in self.entries:
             self.open_entry(self.entries[event.option_id])
 
     def open_entry(self, entry: Entry) -> None:
@@ -195,6 +219,12 @@ class LabScreen(TutorScreen):
             return
         self.close_path()
         self.open_entry(entry)
+
+    def action_past(self) -> None:
+        """p."""
+        from tutor.tui.screens.lab_past import PastScreen
+
+        self.app.push_screen(PastScreen())
 
     def close_path(self) -> bool:
         """Put the line for a path away; False when it was not there."""

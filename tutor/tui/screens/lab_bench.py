@@ -38,7 +38,9 @@ class BenchScreen(RunningScreen):
         "same requests. F4 first asks what you expect and locks that. F7 shows the last run as plots and tables. Your "
         "text is on the disk within two seconds; F8 puts the scenario back as it came, Ctrl+Z takes a change back."
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings("lab-run", "lab-view", "lab-plots", "lab-add", "lab-restore")
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "lab-run", "lab-view", "lab-predict", "lab-plots", "lab-add", "lab-restore"
+    )
 
     def __init__(self, entry: Entry) -> None:
         super().__init__()
@@ -225,6 +227,8 @@ class BenchScreen(RunningScreen):
         match action:
             case "run_scenario":
                 return self.checked.scenario is not None and not self.job
+            case "predict":
+                return self.checked.scenario is not None and not self.job
             case "show_plots":
                 return self.pair is not None
             case "restore":
@@ -292,6 +296,21 @@ class BenchScreen(RunningScreen):
         if self.checked.line is not None:
             self.editor.show_line(self.checked.line)
         self.editor.focus()
+
+    def action_predict(self) -> None:
+        """F4."""
+        from tutor.tui.screens.lab_predict import PredictScreen
+
+        self.keep()
+        text = self.editor.text
+        if self.ran_text == text and self.pair is not None:
+            self.query_one("#state", Line).show(
+                "You have run this text, so its numbers are no prediction any more. Change something, then F4.",
+                tone="problem",
+            )
+            return
+        baseline = self.entry.text if self.differences else ""
+        self.app.push_screen(PredictScreen(self.entry.title, text, baseline, entry=self.entry))
 
     def action_add_field(self) -> None:
         """F9."""
