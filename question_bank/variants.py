@@ -116,7 +116,8 @@ def fill_scenario(node: object, values: Mapping[str, float]) -> object:
     """A scenario template with its "=formula" strings replaced by numbers (whole numbers as int)."""
     if isinstance(node, str) and node.startswith("="):
         value = evaluate(node[1:], values)
-        return round(value) if abs(value - round(value)) < 1e-9 else value
+        # relative, so that 0.8 ns for each pair does not count as a whole 0
+        return round(value) if abs(value - round(value)) <= 1e-9 * abs(value) else value
     if isinstance(node, Mapping):
         return {str(key): fill_scenario(child, values) for key, child in node.items()}
     if isinstance(node, list | tuple):

@@ -46,6 +46,14 @@ def test_fill_scenario_keeps_whole_numbers_whole() -> None:
     assert isinstance(filled["a"], int)
 
 
+def test_fill_scenario_keeps_nanoseconds() -> None:
+    """A coefficient of 0.8 ns is small, not nothing."""
+    assert fill_scenario({"per_pair_s": "=ns / 1000000000"}, {"ns": 0.8}) == {
+        "per_pair_s": pytest.approx(8e-10, rel=1e-12)
+    }
+    assert fill_scenario(["=a - a", "=3 * 0.1 / 0.1"], {"a": 0.8}) == [0, 3]
+
+
 def test_the_same_seed_gives_the_same_question() -> None:
     item = item_of(exercise())
     assert build_question(item, 7) == build_question(item, 7)
