@@ -12,6 +12,7 @@ from tutor.tui.app import TutorApp
 from tutor.tui.screens.interview import InterviewScreen
 from tutor.tui.screens.lesson import LessonScreen
 from tutor.tui.screens.simulate import SimulateScreen
+from tutor.tui.widgets.choice_row import ChoiceRow
 
 LESSON = "serving/prefill-decode"
 
@@ -79,14 +80,27 @@ async def test_a_prediction_is_locked_before_the_run_and_compared(open_tutor: Op
         await pilot.pause()
         simulator = pilot.app.screen
         assert isinstance(simulator, SimulateScreen)
-        for field in simulator.query(Input):
-            field.value = "12"
+        for field in simulator.query(".field Input").results(Input):
+            field.value = "10 to 14" if field.has_class("range") else "12"
+        # Which way it goes is asked for, and nothing runs before it is said.
+        await pilot.press("f5")
+        await pilot.pause()
+        assert not simulator.locked
+        assert "say which way" in text_of(pilot)
+        for row in simulator.query(ChoiceRow):
+            row.choose("lower")
         await pilot.press("f5")
         await until(lambda: simulator.result is not None)
         await pilot.pause()
-        assert set(screen.session.entry().predictions.values()) == {12.0}
-        assert all(field.disabled for field in simulator.query(Input))
-        await pilot.press("escape")
+        entry = screen.session.entry()
+        assert set(entry.predictions.values()) == {12.0}
+        assert set(entry.ranges.values()) == {(10.0, 14.0)}
+        assert set(entry.directions.values()) == {"lower"}
+        assert all(field.disabled for field in simulator.query(".field Input"))
+        assert "nothing in it is random" in text_of(pilot)
+        assert "bits" in text_of(pilot)
+        await pilot.press(*"because", "escape")
+        assert screen.session.entry().explanation == "because"
         await until(lambda: screen.session.phase == "reference")
         await pilot.pause()
         assert {"prediction", "simulation"} <= {entry.kind for entry in screen.session.history}
@@ -103,7 +117,7 @@ async def test_a_lesson_opens_where_one_stopped(open_tutor: OpenTutor, store: St
         assert last_section(store, lesson.id) == lesson.sections[2].id
         await pilot.press("escape")
         await pilot.pause()
-        assert "stopped at section 3" in text_of(pilot)
+        assert "at section 3" in text_of(pilot)
         await pilot.press("l")
         await pilot.pause()
         screen = pilot.app.screen

@@ -18,8 +18,7 @@ from tutor.text import unmarked
 from tutor.tui.bindings import KEYS, bindings, key_for
 from tutor.tui.model_state import short_model
 from tutor.tui.safe import plain
-from tutor.tui.screens.simulate import parse_number
-from tutor.tui.words import ago, clip_cells, criterion_content, number, total_words
+from tutor.tui.words import ago, clip_cells, criterion_content, number, parse_number, total_words
 
 # What tmux and plain terminals turn into something else.
 LOST_KEYS = {"ctrl+enter", "alt+enter", "shift+enter", "ctrl+i", "ctrl+m", "ctrl+h", "ctrl+j", "ctrl+["}

@@ -119,6 +119,21 @@ class EntryView:
         return self.state.predictions
 
     @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Ranges that were stated around predictions, lowest and highest, by name."""
+        return self.state.ranges
+
+    @property
+    def directions(self) -> Mapping[str, str]:
+        """Predicted moves of the simulator's metrics: lower, higher or same."""
+        return self.state.directions
+
+    @property
+    def explanation(self) -> str:
+        """Why the simulator gave what it gave, in the candidate's words."""
+        return self.state.explanation
+
+    @property
     def simulation(self) -> Mapping[str, Any] | None:
         """The last recorded run, as the caller summed it up."""
         return self.state.simulation

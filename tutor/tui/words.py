@@ -96,3 +96,13 @@ def number(value: float, unit: str = "") -> str:
     """At most three decimals and none that are zero, with the unit."""
     text = f"{value:,.3f}".rstrip("0").rstrip(".") if abs(value) < 1e12 else f"{value:.4g}"
     return f"{text} {unit}".rstrip()
+
+
+def parse_number(text: str) -> float | None:
+    """A number as people type it, with or without thousands separators; None when it is none."""
+    cleaned = text.strip().replace(",", "").replace(" ", "").replace("_", "")
+    try:
+        value = float(cleaned)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e15 else None

@@ -27,6 +27,8 @@ class InterviewBase(TutorScreen):
         super().__init__()
         self.session = session
         self.opened_s = monotonic()
+        self.typed_predictions: dict[str, dict[str, str]] = {}
+        """What was typed in the simulator's fields and not locked, by item and field."""
 
     @abstractmethod
     async def show_question(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual import on
 from textual.widgets import Button
 
@@ -131,26 +133,45 @@ class MovingPart(InterviewBase):
 
     def action_simulate(self) -> None:
         """F2."""
-        from tutor.tui.screens.simulate import SimulateScreen
+        from tutor.tui.screens.simulate import SimulateScreen, Stated
 
         question = self.session.question
         if question is None or not self.may_simulate():
             return
         self.keep()
         position, entry = self.session.position, self.session.entry()
+        predicting = question.kind == "prediction" and entry.simulation is None and not entry.predictions
         stated = dict(entry.predictions) or stated_values(question, entry.answer or self.stage.answer.text)
 
-        def locked(values: dict[str, float]) -> None:
+        def locked(made: Stated) -> None:
             if self.session.phase == "reference":
                 return  # the numbers have been seen; they are compared, but they are no prediction
-            for name, value in values.items():
+            for name, value in made.values.items():
                 if name not in self.session.entry(position).predictions:
-                    self.attempt(lambda name=name, value=value: self.session.predict(name, value))  # type: ignore[misc]
+                    bounds = made.ranges.get(name)
+                    low, high = (bounds.low, bounds.high) if bounds is not None else (None, None)
+                    self.attempt(partial(self.session.predict, name, value, low, high))
+            for metric, change in made.directions.items():
+                self.attempt(partial(self.session.predict_direction, metric, change))
 
         def ran(run: CheckedRun) -> None:
             self.attempt(lambda: self.session.record_simulation(run.summary(), position))
 
-        self.app.push_screen(SimulateScreen(question, stated, on_locked=locked, on_run=ran))
+        def explained(text: str) -> None:
+            self.attempt(lambda: self.session.explain_prediction(text, position))
+
+        self.app.push_screen(
+            SimulateScreen(
+                question,
+                stated,
+                on_locked=locked,
+                on_run=ran,
+                on_explained=explained,
+                predicting=predicting,
+                confidence=entry.confidence,
+                typed=self.typed_predictions.setdefault(question.item_id, {}),
+            )
+        )
 
     async def on_screen_resume(self) -> None:
         """Back from the simulator or from help."""

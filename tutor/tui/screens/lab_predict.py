@@ -33,11 +33,11 @@ from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.lab_run import RunningScreen
 from tutor.tui.screens.lab_words import measured
 from tutor.tui.screens.prediction_words import outcome_content, predicted_content
-from tutor.tui.screens.simulate import parse_number
 from tutor.tui.widgets.choice_row import ChoiceRow
 from tutor.tui.widgets.confidence import ConfidenceRow, Level
 from tutor.tui.widgets.prediction_fields import parse_kept
 from tutor.tui.widgets.ruled_line import RuledLine
+from tutor.tui.words import parse_number
 
 if TYPE_CHECKING:
     from sim import Result

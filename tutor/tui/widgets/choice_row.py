@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tutor.tui.safe import one_line
+from tutor.tui.words import pad
 
 LABEL_CELLS = 11
 ON, OFF = "●", "○"
@@ -44,10 +45,19 @@ class ChoiceRow(Widget, can_focus=True):
             """The row."""
             return self.row
 
-    def __init__(self, label: str, options: Sequence[tuple[str, str]], value: str = "", *, id: str) -> None:
+    def __init__(
+        self,
+        label: str,
+        options: Sequence[tuple[str, str]],
+        value: str = "",
+        *,
+        id: str,
+        label_cells: int = LABEL_CELLS,
+        classes: str | None = None,
+    ) -> None:
         """`options` are values with their words; `value` is chosen, or the first one."""
-        super().__init__(id=id, markup=False)
-        self.label = label
+        super().__init__(id=id, classes=classes, markup=False)
+        self.label, self.label_cells = one_line(label), label_cells
         self.options = [(key, one_line(words)) for key, words in options]
         self.value = value if any(key == value for key, _ in options) else self.options[0][0]
         self._ends: list[tuple[int, int, str]] = []
@@ -67,7 +77,7 @@ class ChoiceRow(Widget, can_focus=True):
 
     def render(self) -> Content:
         at = next(number for number, (key, _) in enumerate(self.options) if key == self.value)
-        room = self.size.width - LABEL_CELLS
+        room = self.size.width - self.label_cells
         sizes = [cell_len(words) + 3 for _, words in self.options]
         first, last, used = at, at, sizes[at]
         while first > 0 or last < len(sizes) - 1:
@@ -81,8 +91,8 @@ class ChoiceRow(Widget, can_focus=True):
                 used += sizes[first]
             else:
                 break
-        parts: list[Content | tuple[str, str] | str] = [(f"{self.label:<{LABEL_CELLS}}", "$secondary")]
-        column = LABEL_CELLS
+        parts: list[Content | tuple[str, str] | str] = [(pad(self.label, self.label_cells - 1) + " ", "$secondary")]
+        column = self.label_cells
         self._ends = []
         if first > 0:
             parts.append(("… ", "$secondary"))

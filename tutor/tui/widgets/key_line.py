@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # What goes first when the row is too narrow; help lists every key at any width.
 DROP_ORDER: Final = (
-    "palette", "settings", "suspend", "kinds", "note", "drill-lesson", "undo", "beside", "progress", "bury", "skip",
-    "model", "contest", "drill-undo", "in-full", "drill-skip", "previous-page", "keep-day", "back", "help",
+    "palette", "settings", "suspend", "kinds", "note", "drill-lesson", "undo", "beside", "model", "progress", "bury",
+    "skip", "contest", "drill-undo", "in-full", "drill-skip", "previous-page", "keep-day", "back", "help",
 )  # fmt: skip
 GAP: Final = "  "
 

@@ -9,7 +9,7 @@ from textual.containers import HorizontalGroup, VerticalGroup
 from textual.widgets import Input
 
 from tutor.tui.safe import Line, one_line
-from tutor.tui.screens.simulate import parse_number
+from tutor.tui.words import parse_number
 
 if TYPE_CHECKING:
     from question_bank.question import Expected, Question
