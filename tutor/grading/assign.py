@@ -72,7 +72,7 @@ def assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict[
         else:
             loose.append(use)
     _sole_claims(question, given, loose)
-    _join_to_neighbours(reading, given, loose)
+    _join_to_neighbours(question, reading, given, loose)
     _by_order(question, given, loose)
     _said_again(question, reading, given, loose)
     for listed in given.values():
@@ -91,7 +91,7 @@ def _sole_claims(question: Question, given: dict[str, list[Use]], loose: list[Us
             loose.remove(use)
 
 
-def _join_to_neighbours(reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:
+def _join_to_neighbours(question: Question, reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:
     """A number beside "or", or said instead of one, states the same result as the number it stands beside."""
     text = reading.folded.text
     position = {u.read.start: n for n, u in enumerate(reading.uses)}
@@ -106,8 +106,12 @@ def _join_to_neighbours(reading: Reading, given: dict[str, list[Use]], loose: li
             between = text[first.end : second.start]
             again = here > near and len(between) < _NEAR and bool(CORRECTION.search(between))
             bare = use.read.dimension == "none" and other.dimension == "none"
-            if (use.read.dimension != "none" or bare or use.offered) and (
-                OR.match(between) or again or (use.offered and reading.uses[near].offered)
+            target = question.expected_named(placed[near])
+            able = target is not None and (fits(use.read, target) or use.read.dimension == "none")
+            if (
+                able
+                and (use.read.dimension != "none" or bare or use.offered)
+                and (OR.match(between) or again or (use.offered and reading.uses[near].offered))
             ):
                 given[placed[near]].append(use)
                 loose.remove(use)

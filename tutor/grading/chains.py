@@ -22,9 +22,10 @@ _OPS = "|".join(re.escape(o) for o in sorted(_OPERATOR, key=len, reverse=True))
 _LABEL = r"(?:\(?[A-Za-z][\w/-]*\)?[ ]){0,3}?"
 _BETWEEN = re.compile(
     rf"[\s$]*(?P<close>\)*)\s*(?:of )?{_LABEL}(?P<close2>\)*)\s*(?:\bthe )?(?<![A-Za-z])(?P<op>{_OPS})(?![A-Za-z])"
-    rf"[\s$]*(?:about |the |a |≈ ?|~ ?)?(?P<open>\(*)[\s$]*",
+    rf"[\s$]*(?:about |the |a |≈ ?|~ ?)?(?:\*\*)?(?P<open>\(*)[\s$]*",
     re.IGNORECASE,
 )
+_NEXT_EQUATION = re.compile(r"\n[^\n=]*[A-Za-z][^\n=]*=")
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,8 @@ def read_chains(text: str, reads: tuple[Read, ...]) -> tuple[Chain, ...]:
                 gaps = last.unit.startswith(("gap", "interval"))
                 fits = read.dimension not in {"count", "none"} or (gaps and read.dimension == "none")
                 link = link if last.dimension == "count" and fits else None
-            if link and re.search(r"\n\s*[-*+]\s", between):
-                link = None  # the next line of a list
+            if link and (re.search(r"\n\s*[-*+]\s", between) or _NEXT_EQUATION.search(between)):
+                link = None  # the next line of a list, or another equation under the last
             if link and _OPERATOR[_spelt(link)] == "=" and re.search(r"\b(?:and|then|so|while)\b", between):
                 link = None  # "= 300 ms and E2E = 300 + …" begins another equation
             if link and not read.is_range and not last.is_range:

@@ -81,7 +81,8 @@ def phrases_of(question: Question) -> dict[str, tuple[str, bool]]:
         for family in _FAMILIES:
             own |= set(family) if own & set(family[:_OWN_WORDS]) else set()
         for phrase in own:
-            if phrase and phrase not in owners:
+            # "fail", a given's name, within "requests that fail for good" names nothing by itself
+            if phrase and not any(re.search(rf"\b{phrase}\b", asked) for asked in owners):
                 out.setdefault(phrase, (given.name, False))
     for family in _FAMILIES[:1] + _FAMILIES[2:]:
         told = " ".join(_bare(e.label) for e in question.expected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tutor.grading.text import Folded
+from tutor.grading.units import read_unit
 
 _SYMBOLS = {
     "times": "×", "cdot": "·", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~", "pm": "±", "mu": "μ",
@@ -42,6 +43,7 @@ class _Writer:
     def __init__(self) -> None:
         self.out: list[str] = []
         self.origin: list[int] = []
+        self.math = False
         self.braces: list[tuple[str, int]] = []
         """What each open brace is ("plain", "drop", "first /", "second", "struck") and where its content starts."""
 
@@ -96,6 +98,10 @@ def plain(folded: Folded) -> Folded:
                 w.put(kind[-1], here)
                 at = _open_part(w, text, at, f"second {kind[-1]}")
         elif char == "$":
+            if w.math or not _is_money(text, at):
+                w.math = not w.math
+            else:
+                w.put(char, here)
             at += 1
         elif char == "&" and (entity := _ENTITY.match(text, at)) and entity[1] in _ENTITIES:
             w.put(_ENTITIES[entity[1]], here)
@@ -104,6 +110,25 @@ def plain(folded: Folded) -> Folded:
             w.put(" " if char == "&" and aligned else char, here)
             at += 1
     return Folded("".join(w.out), tuple(w.origin), folded.source)
+
+
+_MATH = re.compile(r"[\\^_{}=]")
+_WORD = re.compile(r"(?<=\s)(?!per\b)[A-Za-z]{3,}")
+_MATH_LENGTH = 400
+
+
+def _is_money(text: str, at: int) -> bool:
+    """Whether a dollar sign outside mathematics is a currency's: "$4 an hour", "1.85 $", "$/h", or a lone sign."""
+    closing = text.find("$", at + 1, at + _MATH_LENGTH)
+    if closing < 0 or text.startswith("$/", at):
+        return True
+    if re.search(r"\d[ \u00a0]?$", text[max(0, at - 3) : at]) and not re.match(r"[\\A-Za-z{(]", text[at + 1 : at + 2]):
+        return True
+    inside = text[at + 1 : closing]
+    if not inside[:1].isdigit():
+        return False
+    prose = any(read_unit(inside, word.start()) is None for word in _WORD.finditer(inside))
+    return inside[-1] in " \u00a0(" or (prose and not _MATH.search(inside))
 
 
 def _open_part(w: _Writer, text: str, at: int, kind: str) -> int:

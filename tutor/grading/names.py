@@ -31,7 +31,7 @@ _NAMES = re.compile(
     | (?P<date>\b\d{{4}}-\d{{2}}-\d{{2}}(?:[T\ ]\d{{2}}:\d{{2}}(?::\d{{2}})?Z?)?\b | \b\d{{1,2}}/\d{{1,2}}/\d{{4}}\b
         | \b\d{{1,2}}\.\d{{1,2}}\.(?:19|20)\d{{2}}\b | \b(?-i:{_MONTH})\s\d{{1,2}}(?:,\s\d{{4}})?\b{_UNIT_AHEAD}
         | \b\d{{1,2}}\s(?-i:{_MONTH})(?:\s\d{{4}})?(?!\w) | \bin\ (?:19|20)\d{{2}}\b)
-    | (?P<clock>\b\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]m\b)?(?!\d)(?!\s?(?:h|hours?|hrs?|min(?:utes?)?)\b))
+    | (?P<clock>\b\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]m\b)?(?![\d(]|[.,]\d)(?!\s?(?:h|hours?|hrs?|min(?:utes?)?)\b))
     | (?P<version>\bv\d+(?:\.\d+)*\b | \b\d+\.\d{{1,2}}\.\d+(?:\.\d+)*(?:(?:rc|a|b|post|dev)\d+)?\b
         | \b\d+\.\d+\.\d{{1,2}}\b)
     | (?P<versioned>\b(?:{_VERSIONED})[\s/-]?\d+(?:\.\d+)*\b)
@@ -49,6 +49,7 @@ _NAMES = re.compile(
 _LIST_MARK = re.compile(r"(?m)^[ \t>*_#-]{0,8}\(?(?P<n>\d{1,2})[.)](?=[ \t*_]+\S)")
 _INLINE_MARK = re.compile(r"(?:(?<=\s)|(?<=^)|(?<=[;,:]))(?:\((?P<n>\d)\)|(?P<m>\d)\))(?=\s+[^\s=+*×/-])")
 _HEADING = re.compile(r"(?m)^#{1,6}[ \t]+(?P<n>\d{1,2}(?:\.\d{1,2})*)(?=[ \t]+[A-Za-z])")
+_ATTRIBUTE = re.compile(r"(?<![\w.,])\d+-(?=(?!ish|odd|plus)[A-Za-z]{3,})")
 _QUANTITY = re.compile(r"(?:ms|us|μs|ns|s|sec|seconds?|msec|milliseconds?|min|minutes?|h|%|x)$")
 
 
@@ -85,6 +86,7 @@ def find_names(text: str) -> Spans:
         if match.lastgroup == "model" and not any(c.isdigit() for c in written):
             continue
         found.append(match.span())
+    found.extend(m.span() for m in _ATTRIBUTE.finditer(text) if read_unit(text, m.end()) is None)  # 500-case
     expected = {1}
     for match in _LIST_MARK.finditer(text):
         number = int(match["n"])

@@ -15,16 +15,18 @@ GROUPED = (
     r"(?<!\d )[1-9]\d{2}(?:(?: \d{3})* 0\d{2}(?: \d{3})*(?!\d| \d)|"  # 131 072
     r"(?: \d{3}){2,}(?= ?(?:[KMGT]?i?B\b|bytes|tok)))|"  # 536 870 912 B
     r"\d+,\d{1,2}(?![\d]|,\d)|\d+,\d{4,}(?!,?\d)|"  # 1,05 as a decimal comma
-    r"\d+(?:\.\d+)?|\.\d+"
+    r"\d+(?:\.\d+)?|(?<!\.)\.\d+"  # .5, but not the end of 1…200
 )
 _TIMES = r"\s?(?:\*|·|×|x|X)\s?"
 _POWER = r"\s?(?:\^|\*\*)\s?[{(]?[+-]?\d{1,3}[)}]?"
+# 0.98^(1/8), 0.99^{0.1}
+_ROOT = r"\s?(?:\^|\*\*)\s?[{(]\s?\d{1,3}(?:\.\d{1,6})?(?:\s?/\s?\d{1,3})?\s?[)}]|\s?(?:\^|\*\*)\s?0?\.\d{1,6}"
 NUMBER = re.compile(
     rf"(?:(?<![A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u04ff0-9.\\^])|(?<=\.\.)|"
     rf"(?<=\d[xX])|(?<=[\d)] [xX])|(?<=^[xX])|(?<=[\s(=:≈~][xX])|(?<=\d_))"
     rf"(?P<num>{GROUPED})"
     rf"(?P<exp>[eE][+-]?\d{{1,3}}(?!\d)|{_TIMES}10{_POWER})?"
-    rf"(?P<pow>{_POWER})?"
+    rf"(?P<pow>{_ROOT}|{_POWER})?"
     rf"(?P<scale>\s?(?:[kK](?![A-Za-z])|M(?![A-Za-z])|(?i:thousand|million|billion|mio|mln|bn)\b))?"
 )
 _SCALE = {"k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "mio": 1e6, "mln": 1e6, "billion": 1e9, "bn": 1e9}
@@ -80,6 +82,12 @@ def _exponent(raw: str) -> int:
     return int(re.sub(r"[^\d+-]", "", re.sub(r".*(?:\^|\*\*|[eE])", "", raw)))
 
 
+def _power(raw: str) -> float:
+    """The exponent of a power, which may be a root: "^(1/8)"."""
+    over, _, under = re.sub(r"[^\d.+/-]", "", raw).partition("/")
+    return float(over) / (float(under) if under and float(under) else 1.0)
+
+
 def value_of(match: re.Match[str]) -> tuple[float, float | None]:
     """The value of a match of NUMBER and the other value that its separators allow."""
     value, other = digits(match["num"])
@@ -87,7 +95,7 @@ def value_of(match: re.Match[str]) -> tuple[float, float | None]:
     if match["exp"]:
         factor *= 10.0 ** max(-300, min(300, _exponent(match["exp"])))
     if match["pow"]:
-        power = _exponent(match["pow"])
+        power = _power(match["pow"])
         if abs(power) <= 64 and 0 < value < 1e4:
             value, other = value**power, None
     if match["scale"]:

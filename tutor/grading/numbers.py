@@ -16,7 +16,7 @@ from tutor.grading.number_forms import COMPACT_TIME, FRACTION, NUMBER, RATIO, fr
 from tutor.grading.number_words import SPELT, is_part
 from tutor.grading.number_words import value_of as spelt_value
 from tutor.grading.text import Folded, fold
-from tutor.grading.units import Unit, read_unit
+from tutor.grading.units import MONEY, Unit, price, read_unit
 
 _APPROX = re.compile(
     r"(?:≈|~|\babout|\bapprox(?:imately|\.)?|\broughly|\baround|\bcirca|\bca\.|\bnearly|\balmost|\bsome|"
@@ -26,6 +26,7 @@ _APPROX = re.compile(
 )
 _GLUE = re.compile(r"(?:[^\S\n]|[*`]{1,2}(?![\d(])|-(?=[a-zA-Z]))*")
 _CELL = re.compile(r"[^\S\n]*\|[^\S\n]*(?=[^\s|]{1,12}[^\S\n]*\|)")
+_EXPONENT = re.compile(r"(?:\^|\*\*)\s?[({]\s?$")
 _OF_A = re.compile(r"[\s-]*(?:of an? |an? )?")
 _RANGE = re.compile(r"\s*(?:-|to|up to|\.\.\.?|through)\s*", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:between|from)\s+(?:about |roughly )?[≈~]?$", re.IGNORECASE)
@@ -37,10 +38,21 @@ _KEY_UNIT = re.compile(
 )
 _KEYS = {"tok_s": "tps", "tok_per_s": "tps", "tokens_s": "tps", "tokens_per_s": "tps", "req_s": "rps", "kib": "KiB",
          "mib": "MiB", "gib": "GiB"}  # fmt: skip
+_DIGIT = "one|two|three|four|five|six|seven|eight|nine"
+_COUNT = (
+    rf"(?:\d{{1,3}}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -](?:{_DIGIT}))?|{_DIGIT}|ten|eleven|"
+    r"twelve|(?:thir|four|fif|six|seven|eigh|nine)teen)"
+)
 _AND_A_HALF = re.compile(r"\b(?:an?|one|(?P<n>\d{1,3}))[ \u00a0](?P<unit>hours?|minutes?|seconds?) and a half\b", re.I)
 _ONE_AND = re.compile(
     r"\b(?:an?|one)[ \u00a0](?P<unit>hour|minute|second)"
     r"(?=,? (?:and )?(?:\d+|[a-z]+(?:[ -][a-z]+)?) (?:minutes?|seconds?|milliseconds?|min|s|ms)\b)",
+    re.IGNORECASE,
+)
+# "one dollar eighty-five", "$1 and 85 cents"
+_COINS = re.compile(
+    rf"(?P<whole>{_COUNT})[ -](?:dollars?|euros?|USD)(?:[ ,]+and)?[ -](?P<part>{_COUNT})(?: cents?)?\b"
+    r"(?! (?:per cent|percent|%))",
     re.IGNORECASE,
 )
 _NONE = Unit("", "none", 1.0)
@@ -101,6 +113,8 @@ def _with_unit(text: str, start: int, end: int) -> tuple[Unit, int]:
     """The unit after a number, in the next cell of a table, or in the name that the number is given to."""
     glue = _GLUE.match(text, end)
     at = glue.end() if glue else end
+    if MONEY.search(text[max(0, start - 4) : start]):
+        return price(text, end, Unit("$", "money", 1.0))
     found = read_unit(text, at)
     if found is None and (cell := _CELL.match(text, end)) is not None:
         found = read_unit(text, cell.end())
@@ -286,9 +300,15 @@ def _written(text: str, folded_source: str, origin: tuple[int, ...], names: Span
         if found:
             reads.append(_read(text, match.start(), match.end(), 1.0, found[0]))
             spans.append(match.span())
+    for match in _COINS.finditer(text):
+        parts = [float(p) if p.isdigit() else spelt_value(p) for p in (match["whole"], match["part"])]
+        if parts[0] is not None and parts[1] is not None and parts[1] < 100:
+            money, end = price(text, match.end(), Unit("$", "money", 1.0))
+            reads.append(_read(text, match.start(), end, parts[0] + parts[1] / 100, money))
+            spans.append((match.start(), end))
     for match in FRACTION.finditer(text):
         part = fraction(match)
-        if part is None or names.covers(match.start("over")):
+        if part is None or names.covers(match.start("over")) or _EXPONENT.search(text[: match.start()][-4:]):
             continue
         glue = _OF_A.match(text, match.end())
         found = read_unit(text, glue.end()) if glue else None
@@ -315,6 +335,8 @@ def _written(text: str, folded_source: str, origin: tuple[int, ...], names: Span
         value, other = value_of(match)
         sign, start = _sign(text, at, folded_source, origin, dashed)
         unit, stop = _with_unit(text, at, match.end())
+        if unit.dimension.startswith("money") and (mark := MONEY.search(text[max(0, start - 4) : start])):
+            start -= len(mark.group(0))
         if unit is _NONE and re.match(r"'(?![\w'])", after) and "'" not in text[max(0, start - 2) : start]:
             unit, stop = Unit("min", "time", 60.0), match.end() + 1
         cross = re.search(r"(?<![\w)])(?<!\) )[×xX]\s?$", text[max(0, start - 4) : start])

@@ -59,9 +59,14 @@ def fits(read: Read, quantity: Asked) -> bool:
     if read.dimension == unit.dimension:
         return True
     if unit.dimension == "none":
-        return read.dimension in {"count", "factor", "fraction"}
+        # "fails four times" counts how often something happens
+        return read.dimension in {"count", "factor", "fraction"} and not (read.spelt and read.dimension == "factor")
     if read.dimension == "rate":
         return unit.dimension.endswith("_rate")
+    if read.dimension == "count_rate":
+        return unit.dimension == "request_rate"
+    if read.dimension == "money":
+        return unit.dimension.startswith("money")  # "1.85 $" where a price per million is asked for
     if read.dimension == "fraction" and not read.unit:
         return unit.dimension == "factor"
     if read.dimension == "flop" and unit.dimension == "flop_rate":
@@ -81,6 +86,8 @@ def in_unit(read: Read, quantity: Asked, written: float | None = None) -> float:
         return value / unit.factor if share else value
     if unit.dimension == "none" or (read.dimension == "fraction" and unit.dimension == "factor"):
         return value if read.unit else value * read.factor
+    if read.dimension == "money" and unit.dimension.startswith("money"):
+        return value * read.factor
     if read.dimension == unit.dimension == "count":
         return value
     return value * read.factor / unit.factor

@@ -11,12 +11,13 @@ from typing import Literal
 
 from question_bank.question import Expected, Question, Slip
 from tutor.grading.assign import OR, assign, is_right, slip_of, take_bare_answers, turned_round, values_of
+from tutor.grading.challenge import challenges
 from tutor.grading.models import CriterionGrade, Quote
 from tutor.grading.number_forms import decimal_mark
 from tutor.grading.numbers import Read
 from tutor.grading.quantities import close, fits, in_unit, quantity_unit
 from tutor.grading.roles import Reading, Use, read_answer
-from tutor.grading.wording import CORRECTION, finality
+from tutor.grading.wording import CONCLUDES, CORRECTION, finality
 
 _SAME_AGAIN = re.compile(r"\s*\)?\s*[(≈~=]+\s*(?:about |roughly |i\.e\.,? )?[≈~]?\s*")
 _MANY_STRAYS = 3
@@ -93,8 +94,8 @@ def _tells_apart(text: str, first: Use, second: Use, offered: bool = False) -> b
     if (not offered and CORRECTION.search(between)) or (not offered and re.match(r"^[\s*]*\?", between)):
         return True
     leads = (re.split(r"[.;!?]\s|\n", text[max(0, u.read.start - 80) : u.read.start])[-1] for u in (first, second))
-    before, after = (finality(lead) for lead in leads)
-    return after > before
+    lead, later = leads
+    return finality(later) > finality(lead) or bool(CONCLUDES.search(later) and not CONCLUDES.search(lead))
 
 
 def _rounded(exact: float, read: Read, rounded: float) -> bool:
@@ -123,6 +124,7 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
         return Finding(expected, "missing", None)
     text = reading.folded.text
     mark = decimal_mark(text)
+    uses = challenges(question, reading, expected, uses)
     every_use = uses
     uses = _distinct(text, uses, expected)
     reads = tuple(u.read for u in uses)
@@ -149,6 +151,8 @@ def _judge(question: Question, reading: Reading, expected: Expected, uses: list[
             return Finding(expected, "hedged", last.read, stated=reads, values=every)
     if differs and any(good) and not all(good) and not _tells_apart(text, differs[-1], last):
         return Finding(expected, "contradicted", last.read, stated=reads, values=every)
+    if good[-1] and all(u.doubted for u, right in zip(uses, good, strict=True) if right):
+        return Finding(expected, "supposed", last.read, stated=(last.read,), values=(value(last),))
     if good[-1]:
         ends = every if last.read.is_range or (several and differs and all(good)) else (value(last),)
         return Finding(expected, "right", last.read, stated=reads, values=ends)
@@ -175,6 +179,17 @@ def _fallback(question: Question, reading: Reading, expected: Expected, uses: li
     return _judge(question, reading, expected, slipped[:1])
 
 
+def _with_weak(
+    question: Question, reading: Reading, expected: Expected, uses: list[Use], supposed: Sequence[Use]
+) -> list[Use]:
+    """The uses, or a right value that only seems supposed where nothing that is asserted speaks against it."""
+    if any(is_right(u, expected) for u in uses):
+        return uses
+    weak = [u for u in supposed if u.weak and is_right(u, expected)]
+    both = sorted((*uses, *weak), key=lambda u: u.read.start)
+    return both if weak and all(is_right(u, expected) for u in challenges(question, reading, expected, both)) else uses
+
+
 def find_results(question: Question, reading: Reading) -> tuple[tuple[Finding, ...], list[Use]]:
     """How each expected result stands in the answer, and the asserted numbers that fit none."""
     plain = [u for u in reading.uses if u.role == "assertion"]
@@ -191,6 +206,7 @@ def find_results(question: Question, reading: Reading) -> tuple[tuple[Finding, .
         if not uses:
             findings.append(_fallback(question, reading, expected, fallback[expected.name]))
             continue
+        uses = _with_weak(question, reading, expected, uses, fallback[expected.name])
         finding = _judge(question, reading, expected, uses)
         findings.append(
             Finding(expected, "order", finding.read, stated=tuple(u.read for us in given.values() for u in us))
@@ -292,7 +308,8 @@ def grade_findings(
     """
     bad = [f for f in findings if f.outcome in {"wrong", "missing", "hedged", "unit"}]
     open_ = sorted((f for f in findings if f.outcome in OPEN), key=lambda f: f.expected.name in asked)
-    timed = [u for u in loose if u.read.dimension not in {"none", "count"}]
+    # In a row of figures without words, one may be right by chance; steps and givens are no such figures.
+    timed = [u for u in loose if u.read.dimension not in {"none", "count"} and not (u.chain or u.known or u.check)]
     quote = _quote(reading, [f.read for f in (bad or open_ or findings) if f.read])
     if bad:
         named = [f for f in bad if f.slip] or bad

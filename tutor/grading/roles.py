@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from question_bank.question import Expected, Quantity, Question
+from tutor.grading.apart import in_checks, in_order, own_settings, shares
 from tutor.grading.chains import Chain, read_chains
 from tutor.grading.changes import bounds, direction_of, is_delta
 from tutor.grading.cues import Pairs, find_cues, label_above, outside, pair, per_pairs, phrases_of, table_pairs, within
 from tutor.grading.markup import plain
 from tutor.grading.names import Spans
+from tutor.grading.number_forms import decimal_mark
 from tutor.grading.numbers import Read, read_folded, read_quantities
 from tutor.grading.quantities import alike, equals, fits, quantity_unit
 from tutor.grading.text import Folded, Sentence, fold, sentences
-from tutor.grading.wording import CORRECTION, Around, leads_up, offered, rejected, supposed
+from tutor.grading.wording import CORRECTION, Around, doubted, leads_up, offered, rejected, supposed
 
 __all__ = ["Reading", "Role", "Use", "alike", "equals", "failure_reads", "fits", "quantity_unit", "read_answer"]
 
@@ -45,7 +47,9 @@ class Use:
     beside it name any quantity at all, `known` whether it is the value of a given or of a step, `leads` whether
     only words that lead up to an answer come before it. `weak` marks a supposed value that may still be meant as
     the answer ("it would take 950 ms"), `offered` one of several on offer ("or 1,075 ms"); `direction` is 1 for a
-    change told as a rise, -1 for one told as a fall.
+    change told as a rise, -1 for one told as a fall. `check` tells that the sentence is about a measurement or what
+    it would show, `ordered` that the number stands in a row with one for each result, in the order asked, `doubted`
+    that its clause holds words of denial.
     """
 
     read: Read
@@ -59,6 +63,9 @@ class Use:
     weak: bool = False
     offered: bool = False
     direction: int = 0
+    check: bool = False
+    ordered: bool = False
+    doubted: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,25 @@ def _quotients(text: str, reads: Sequence[Read], chains: Sequence[Chain], questi
     return tuple(out)
 
 
+def _as_marked(text: str, reads: Sequence[Read]) -> tuple[Read, ...]:
+    """The reads with 1,624 as 1.624 where the answer's other numbers show that it writes a decimal comma."""
+    if decimal_mark(text) != "comma":
+        return tuple(reads)
+    return tuple(
+        r if r.alternative is None or not re.match(r"[-$€]*\d+[.,]\d{3}", r.text) else
+        replace(r, value=r.alternative, canonical=r.alternative * r.factor, alternative=None)
+        for r in reads
+    )  # fmt: skip
+
+
+def _without(around: Around, own: Spans, read: Read) -> Around:
+    """The words around a number without those that only say which of the results it is."""
+    before = "".join(c if not own.covers(read.start - len(around.before) + n) else " "
+                     for n, c in enumerate(around.before))  # fmt: skip
+    after = "".join(c if not own.covers(read.end + n) else " " for n, c in enumerate(around.after))
+    return replace(around, before=before, after=after)
+
+
 def _steps(chains: Sequence[Chain], question: Question) -> tuple[dict[int, Chain], set[int]]:
     """The chain of each number, and which numbers are operands rather than outcomes."""
     in_chain: dict[int, Chain] = {}
@@ -169,6 +195,19 @@ def _steps(chains: Sequence[Chain], question: Question) -> tuple[dict[int, Chain
     return in_chain, operands
 
 
+def _around(text: str, reads: Sequence[Read], parts: Sequence[Sentence], starts: Sequence[int], index: int) -> Around:
+    """The words around a number, within its sentence; `starts` are the sentences' own."""
+    read = reads[index]
+    at = bisect_right(starts, read.start) - 1
+    sentence = parts[at] if at >= 0 else Sentence(text, 0, len(text))
+    return Around(
+        before=text[max(sentence.start, read.start - _WINDOW) : read.start],
+        after=text[read.end : min(sentence.end, read.end + _WINDOW)],
+        since=text[max(sentence.start, reads[index - 1].end if index else 0) : read.start][-_WINDOW:],
+        previous=parts[at - 1].text[-_WINDOW:] if at > 0 else "",
+    )
+
+
 def _roles(
     text: str,
     reads: Sequence[Read],
@@ -176,6 +215,7 @@ def _roles(
     operands: set[int],
     salad: set[int],
     question: Question,
+    own: Spans,
 ) -> list[tuple[Role, bool, bool, bool]]:
     """Role, weakness, being on offer and being led up to of each number, from the words around it."""
     found: list[tuple[Role, bool, bool, bool]] = []
@@ -184,14 +224,9 @@ def _roles(
     starts = [s.start for s in parts]
     struck = Spans([m.span() for m in re.finditer(r"~~[^~\n]{1,80}~~|<(?:del|s)>[^<\n]{1,80}</", text)])
     for index, read in enumerate(reads):
+        around = _around(text, reads, parts, starts, index)
         at = bisect_right(starts, read.start) - 1
         sentence = parts[at] if at >= 0 else Sentence(text, 0, len(text))
-        around = Around(
-            before=text[max(sentence.start, read.start - _WINDOW) : read.start],
-            after=text[read.end : min(sentence.end, read.end + _WINDOW)],
-            since=text[max(sentence.start, reads[index - 1].end if index else 0) : read.start][-_WINDOW:],
-            previous=parts[at - 1].text[-_WINDOW:] if at > 0 else "",
-        )
         last = found[-1][0] if found else "assertion"
         joined = bool(re.fullmatch(r"\W*(?:n?or)\W*", text[reads[index - 1].end : read.start])) if index else False
         listed = _INTERVAL.search(around.before[-24:]) or _INTERVAL_END.match(around.after[:24])
@@ -213,7 +248,7 @@ def _roles(
             role = "listed"
         elif not changes and not choice and read.dimension != "factor" and is_delta(around):
             role = "delta"
-        elif not choice and (how := supposed(around, changes)):
+        elif not choice and (how := supposed(_without(around, own, read), changes)):
             corrected = bool(index) and CORRECTION.search(text[reads[index - 1].end : read.start][-_WINDOW:])
             if not (corrected and how == "weak"):
                 role, weak = "supposed", how == "weak"
@@ -235,7 +270,8 @@ def read_answer(question: Question, answer: str) -> Reading:
     folded = plain(fold(answer))
     text = folded.text
     parts = sentences(text)
-    reads = read_folded(folded)
+    reads = _as_marked(text, read_folded(folded))
+    reads = shares(text, reads, question)
     chains = read_chains(text, reads)
     whole = _quotients(text, reads, chains, question)
     if len(whole) != len(reads):
@@ -245,7 +281,9 @@ def read_answer(question: Question, answer: str) -> Reading:
     changes = any(is_change(e) for e in question.expected)
     in_chain, operands = _steps(chains, question)
     salad = _salads(text, reads, operands, question)
-    roles = _roles(text, reads, parts, operands, salad, question)
+    own = own_settings(text, cues)
+    roles = _roles(text, reads, parts, operands, salad, question, own)
+    checks = in_checks(parts)
     pairs: Pairs = {}
     starts = [r.start for r in reads]
     for n, sentence in enumerate(parts):
@@ -262,7 +300,11 @@ def read_answer(question: Question, answer: str) -> Reading:
             pairs |= dict.fromkeys(inside[:1], (above, True))
     pairs |= per_pairs(reads, phrases) | table_pairs(text, reads, cues)
     after_failure = _failure_values(question)
+    tied = [pairs.get(r, (None, False)) for r in reads]
+    named = [cue.name if cue is not None and tight and cue.asked else None for cue, tight in tied]
+    rows = in_order(question, text, reads, [r[0] for r in roles], [r[1] for r in roles], named)
     uses = []
+    starts_of = [s.start for s in parts]
     for index, read in enumerate(reads):
         cue, tight = pairs.get(read, (None, False))
         role, weak, choice, leads = roles[index]
@@ -276,14 +318,16 @@ def read_answer(question: Question, answer: str) -> Reading:
                 role = "given"
             elif not wanted and not choice and any(alike(read, v) for v in after_failure):
                 role = "supposed"
-        target = cue.name if cue is not None and cue.asked else None
+        if index in rows:
+            role, weak = "assertion", False
+        target = rows.get(index) or (cue.name if cue is not None and cue.asked else None)
         direction = direction_of(text, read.start, read.end) if changes else 0
         uses.append(
             Use(
                 read,
                 role,
                 target,
-                tight and target is not None,
+                (tight or index in rows) and target is not None,
                 in_chain.get(index),
                 cue is not None,
                 known,
@@ -291,6 +335,9 @@ def read_answer(question: Question, answer: str) -> Reading:
                 weak,
                 choice,
                 direction,
+                checks.covers(read.start),
+                index in rows,
+                doubted(_around(text, reads, parts, starts_of, index)),
             )
         )
     return Reading(folded, parts, reads, chains, tuple(uses))

@@ -169,6 +169,11 @@ def number_words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\d+(?:[.,]\d+)*", fold(text).text))
 
 
+def _plain_number(written: str) -> str:
+    """Digits with one decimal point whatever the separator: 21,6 and 21.6 are alike."""
+    return written.replace(",", ".")
+
+
 def squeeze(text: str) -> str:
     """For comparing: folded, lower case, words and digits only."""
     return " ".join(re.findall(r"[^\W_]+", fold(text).text.lower()))
@@ -176,13 +181,42 @@ def squeeze(text: str) -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """Whether an answer has anything to grade; `reason` is a plain sentence when it has not."""
+    """Whether an answer has anything to grade; `reason` is a plain sentence when it has not.
+
+    `foreign` tells that the answer is mostly not in English, so that words alone cannot be read by code.
+    """
 
     open: bool
     reason: str = ""
+    foreign: bool = False
 
 
 _SHORT_OPINION_WORDS = 3
+
+# Function words of other languages that are none in English; a text is told by them, not by its nouns.
+_OTHER_FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\S+",
+        """der die das und nicht ist ein eine einen auf mit für von zu dass wenn dann werden wird sind den dem bei auch
+    nur le les des et est pas une pour dans que qui si alors sont du au avec ne plus sur par ce donc chaque
+    el los las y es una para entonces del con por como más pero se cuando cada il che non di della sono perché ogni
+    het een niet wordt zijn voor van als dat então não uma são mais quando nie jest się czy dla jak det och inte är""",
+    )
+)
+_MOSTLY = 0.3
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a text is mostly in another script or another language than English."""
+    folded = fold(text).text.lower()
+    letters = [c for c in folded if c.isalpha()]
+    if not letters:
+        return False
+    if sum(ord(c) > 0x24F for c in letters) > _MOSTLY * len(letters):
+        return True
+    words = re.findall(r"[^\W\d_]+", folded)
+    other = sum(w in _OTHER_FUNCTION_WORDS for w in words)
+    return other >= 3 and other > sum(w in _STOP for w in words)
 
 
 def _shingles(words: list[str], n: int) -> set[tuple[str, ...]]:
@@ -215,11 +249,12 @@ def gate(answer: str, question: str, criteria: Iterable[str], subject: Iterable[
     folded = fold(answer).text
     if not folded.strip():
         return Gate(False, "The answer is blank.")
-    words = content_words(answer)
+    foreign = is_foreign(answer)
+    words = content_words(" ".join(re.findall(r"[A-Za-z'-]+|[^A-Za-z]+", folded)) if foreign else answer)
     numbers = number_words(answer)
     if not re.search(r"[^\W_]", folded):
         return Gate(False, "The answer holds only punctuation.")
-    criteria = tuple(criteria)
+    criteria, subject = tuple(criteria), tuple(subject)
     if copied_share(answer, [question]) >= 0.9:
         return Gate(False, "The answer repeats the question.")
     if copied_share(answer, criteria) >= 0.9:
@@ -230,11 +265,14 @@ def gate(answer: str, question: str, criteria: Iterable[str], subject: Iterable[
     matter = {w for s in subject for w in content_words(s)}
     own = [w for w in words if w in matter and w not in asked]
     touched = [w for w in words if w in matter]
-    # A number answers by itself, or beside words of the matter; "grade 4/4" does neither.
-    if own or (numbers - number_words(question) and (touched or not words)):
-        return Gate(True)
+    # A number answers by itself, beside words of the matter, or as one that a good answer holds; "grade 4/4" does
+    # none of these.
+    new = {_plain_number(n) for n in numbers - number_words(question)}
+    told = new & {_plain_number(n) for s in subject for n in number_words(s)}
+    if own or told or (new and (touched or not words)):
+        return Gate(True, foreign=foreign)
     if not touched:
         return Gate(False, "The answer says nothing about the question.")
     if len(words) <= _SHORT_OPINION_WORDS:
         return Gate(False, "The answer adds nothing to the question.")
-    return Gate(True)
+    return Gate(True, foreign=foreign)

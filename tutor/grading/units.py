@@ -1,6 +1,6 @@
 """Units as people write them: spelling -> dimension and factor to the canonical unit.
 
-Canonical units: seconds, bytes, FLOP and what each of them is per second, tokens/s, requests/s, a fraction
+Canonical units: seconds, bytes, FLOP, dollars and what each of them is per second, tokens/s, requests/s, a fraction
 for %, points for percentage points, a plain factor for ×, and a bare count for things counted (tokens, gaps,
 …; the noun is kept). "per token", "per request" and their like are part of the dimension: "time/token".
 """
@@ -67,6 +67,13 @@ _OTHER = {
     **dict.fromkeys(("%", "percent", "pct", "Prozent"), Unit("%", "fraction", 0.01)),
     **dict.fromkeys(("×", "x", "X", "fold", "times", "mal"), Unit("×", "factor", 1.0)),
 }
+_MONEY = {
+    **dict.fromkeys(("$", "USD", "usd", "dollar", "dollars", "bucks", "Dollar", "доллара", "долларов"), 1.0),
+    **dict.fromkeys(("€", "EUR", "euro", "euros", "Euro"), 1.0),
+    **dict.fromkeys(("cent", "cents", "Cent", "ct", "cts", "¢", "центов"), 0.01),
+}
+"""A currency sign stands for whatever currency the question is in."""
+_OTHER |= {word: Unit("$", "money", factor) for word, factor in _MONEY.items()}
 _NOUNS = {
     "tokens": "token tokens tok toks Token Tokens t",
     "requests": "request requests req reqs query queries Anfragen r",
@@ -101,7 +108,7 @@ _RATE_OF = {"tokens": "token_rate", "requests": "request_rate"}
 
 _ADJECTIVE = r"(?:(?:output|generated|input|prompt|visible|new|decode|decoded|total|completed)[ -])?"
 _SYMBOL = re.compile(
-    r"%\s?-?\s?points?\b|percent(?:age)?[ -]points?\b|p\.p\.|per cent\b|%|×(?!\s?[\d(])|"
+    r"[$€¢]|%\s?-?\s?points?\b|percent(?:age)?[ -]points?\b|p\.p\.|per cent\b|%|×(?!\s?[\d(])|"
     rf"{_ADJECTIVE}(?P<word>[A-Za-zμ]+|[\u0400-\u04ff]+|[\u3040-\u9fff\uac00-\ud7af]{{1,3}})"
 )
 _OF_TIME = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "ms": 1e-3}
@@ -110,7 +117,23 @@ _PER = re.compile(
     r"(?:\s?/\s?|\s?per[ -]|\s(?:an?|each|every|pro)\s|\s?·?\s?(?=s\^-1))"
     rf"{_ADJECTIVE}(?P<noun>[A-Za-z]+)(?P<power>\^-1)?"
 )
-_PER_ALONE = re.compile(r"\s?(?:/\s?|per[ -])(?P<noun>s|sec|second|min|minute|h|hour)\b")
+# "62 attempts/s", "62 tentatives par seconde", "62 a second": whatever is counted, it is a rate.
+_ANY_RATE = re.compile(
+    r"(?:[^\W\d_]{3,14}(?:\s?/\s?|\s(?:per|an?|each|every|pro|je|par|por|в|al)\s)|"
+    r"\s?(?:/\s?|per[ -]|(?:an?|each|every|pro|je|par|por|в|al)\s))"
+    r"(?P<noun>s|sec|second|min|minute|h|hour|Sekunde|seconde|segundo|секунду|secondo|Minute|Stunde|heure)\b"
+)
+_TENSE = {"Sekunde": 1.0, "seconde": 1.0, "segundo": 1.0, "секунду": 1.0, "secondo": 1.0, "Minute": 60.0,
+          "Stunde": 3600.0, "heure": 3600.0}  # fmt: skip
+_MANY = r"(?:1[,\s]?000[,\s]?000|1\s?M|M|million|millions|mio\.?|mln|mega|миллион)(?![a-su-z])"
+_PRICE_OF = re.compile(
+    rf"(?:\s?/\s?|\s(?:per|for(?: an?| one| each| every)?|an?|each|every|the|pro|je|par|por|за)\s)"
+    rf"(?:(?P<many>{_MANY})(?:\s?-?(?:output[ -]|generated[ -])?(?:tokens?|toks?|tok|t)\b)?|"
+    r"(?P<thousand>1[,\s]?000|1?\s?[kK]|thousand)(?:\s?(?:output )?(?:tokens?|toks?|tok)\b)|"
+    r"(?P<one>(?:output[ -]|generated[ -])?(?:token|tok))\b|(?P<time>s|sec|second|min|minute|h|hr|hour)\b|"
+    r"(?P<other>request|query|call|user|month|day|year|gpu|card|node|server)\b)",
+    re.IGNORECASE,
+)
 
 
 def _numerator(text: str, at: int) -> tuple[Unit, int] | None:
@@ -122,6 +145,8 @@ def _numerator(text: str, at: int) -> tuple[Unit, int] | None:
         spelt = match.group(0)
         if "point" in spelt or spelt == "p.p.":
             return _OTHER["pp"], match.end()
+        if spelt in _MONEY:
+            return _OTHER[spelt], match.end()
         return _OTHER["×" if spelt == "×" else "%"], match.end()
     end = match.end()
     if re.match(r"[0-9_]", text[end : end + 1]):
@@ -145,13 +170,13 @@ def _numerator(text: str, at: int) -> tuple[Unit, int] | None:
 
 def read_unit(text: str, at: int) -> tuple[Unit, int] | None:
     """The unit that starts at an offset of folded text, and where it ends; None where there is none."""
-    alone = _PER_ALONE.match(text, at, at + 40)
-    if alone:
-        return Unit("/s", "rate", 1 / _OF_TIME[alone["noun"]]), alone.end()
     found = _numerator(text, at)
     if found is None:
-        return None
+        alone = _ANY_RATE.match(text, at, at + 40)
+        return (Unit("/s", "rate", 1 / {**_OF_TIME, **_TENSE}[alone["noun"]]), alone.end()) if alone else None
     unit, end = found
+    if unit.dimension == "money":
+        return price(text, end, unit)
     if unit.dimension in {"points", "fraction", "factor"} or unit.dimension.endswith("rate"):
         return found
     per = _PER.match(text, end, end + 40)
@@ -168,6 +193,24 @@ def read_unit(text: str, at: int) -> tuple[Unit, int] | None:
     if counted is None or counted == unit.name:
         return found
     return Unit(f"{unit.name}/{counted[:-1]}", f"{unit.dimension}/{counted[:-1]}", unit.factor), per.end()
+
+
+def price(text: str, at: int, unit: Unit) -> tuple[Unit, int]:
+    """Money with what it is the price of, if that follows at an offset: "$0.9 per million tokens"."""
+    of = _PRICE_OF.match(text, at, at + 40)
+    if of is None:
+        return unit, at
+    if of["other"]:
+        return Unit(unit.name, f"money/{of['other'].lower()}", unit.factor), of.end()
+    if of["time"]:
+        seconds = _OF_TIME.get(of["time"].lower(), 3600.0)
+        return Unit("$/h", "money_rate", unit.factor / seconds), of.end()
+    tokens = 1e6 if of["many"] else 1e3 if of["thousand"] else 1.0
+    return Unit("$/Mtokens", "money/token", unit.factor / tokens), of.end()
+
+
+MONEY = re.compile(r"(?:US|A|C)?[$€]\s?$")
+"""A currency sign that stands before its number."""
 
 
 def unit_named(name: str) -> Unit | None:

@@ -137,8 +137,9 @@ _STRONG = re.compile(
     r"\b"
     + _any(
         r"""let (?:the )?(?:\w+ ){0,2}(?:=|be) | (?<!\w )assume(?=\s*$) | if |
-    suppose | supposing | imagine | were | doubl\w* | twice | in that case |
-    had (?:the|we|it|there) | should (?:the|it|they) | instead(?! of) | e\.g | ,\s+say,?(?=\s*$) |
+    suppose | supposing | imagine | (?:^|(?<=[.,;:] ))were (?:the|it|there|this|that|we|I) | doubl\w* |
+    twice | in that case |
+    had (?:the|we|it|there) | should (?:the|it|they) | instead(?! of) | e\.g | (?<!hmm),\s+say,?(?=\s*$) |
     after(?=:\s*$) | such as |
     in (?:the|an?|such an?|some) (?:\w+ )?(?:case|scenario|situation) |
     (?:makes|turns?|push(?:es)?|brings?|takes?|drives?|moves?) it (?:in)?(?:to )?(?=[\s≈~]*$) |
@@ -152,22 +153,25 @@ _MOVES = _any(
     r"""becomes? | rises? | rose | climbs? | grows? | jumps? | goes (?:up )?to | moves? (?:from|to) |
     go (?:up )?to | increas\w+ | shifts?"""
 )
-_MOVING = re.compile(rf"\b{_MOVES}\b|→|->", re.IGNORECASE)
+_MOVING = re.compile(rf"\b{_MOVES}\b|→\s*|->\s*", re.IGNORECASE)
 # "With FP8 weights 4 ms", but not "with 30 gaps" or "with the given numbers"
 _SETTING = re.compile(
     r"^\W*(?:with|on|using|under|without)\s+(?!\d|thirty|n\b|the (?:given|above|numbers))", re.IGNORECASE
 )
-_WEAK = re.compile(rf"\b(?:would|could|assuming|with (?:the|a|that)|{_MOVES})\b|→|->", re.IGNORECASE)
+# "300 ms → 400 ms" tells of a change, "1 ms on top → 6.97 ms" of an outcome.
+_ARROW = r"\d[\d.,]*\s?[A-Za-z%/]{0,9}\s?(?:→|->)\s*[≈~*]*$"
+_WEAK = re.compile(rf"\b(?:would|could|assuming|with (?:the|a|that)|{_MOVES})\b|{_ARROW}", re.IGNORECASE)
 _SUPPOSE_BREAK = re.compile(
     r"\b(?:but (?:it|as|here|in|the|our|actually|really|that|with|now)|however|otherwise|actually|in our case|"
     r"in this case|here|as it stands|as given|in ours)\b[^.;]{0,20}$|;",
     re.IGNORECASE,
 )
 _SUPPOSE_AFTER = re.compile(
-    r"^[^,;.(\d]{0,12}\b(?:if|when|once|in the (?:best|worst|ideal) case|with (?:a|the|double\w*|twice)|"
+    r"^[^,;.(\d]{0,12}\b(?:if|in the (?:best|worst|ideal) case|with (?:a|the|double\w*|twice)|"
     r"after (?:the|it) \w+ (?:doubl|grow|ris|increas)\w*)\b",
     re.IGNORECASE,
 )
+_WHEN_AFTER = re.compile(r"^[^,;.(\d]{0,12}\b(?:when|once)\b", re.IGNORECASE)
 _WOULD_REFUTE = re.compile(
     r"^[^.;]{0,40}\b(?:would|could|will)\s+(?:\w+\s+)?"
     + _any(
@@ -195,7 +199,11 @@ _POSSIBLE = re.compile(
     r"^[\s*]*(?:is|are|would be|seems)?\s*(?:also |equally |both )?(?:possible|plausible|conceivable|thinkable)",
     re.IGNORECASE,
 )
-_OFFER_AFTER = re.compile(r"^[\s*,)]*\(?or\b(?! so\b| rather\b| a bit\b| there)", re.IGNORECASE)
+_OFFER_AFTER = re.compile(
+    r"^[\s*,)]*\(?or\b(?! (?:so|rather|a bit|there|thereabouts|less|more|fewer|below|above|under|over|even|higher|"
+    r"lower|worse|better)\b)",
+    re.IGNORECASE,
+)
 # Words that lead up to an answer and say nothing else: "So the final answer is".
 _LEAD = frozenset(
     re.findall(
@@ -246,6 +254,10 @@ _MINE = re.compile(
 )
 
 
+CONCLUDES = re.compile(r"\b(?:hence|conclusion|in conclusion|to conclude|in short|to sum up)\b", re.IGNORECASE)
+"""Words that say that what follows is what the answer comes to, so that a value before them was on the way."""
+
+
 def finality(lead: str) -> int:
     """How much the words before a number mark it as the answer: 2 as one's own, 1 as the final one, 0 not at all."""
     return 2 if _MINE.search(lead) else int(bool(_FINAL.search(lead)))
@@ -291,6 +303,35 @@ def rejected(around: Around) -> bool:
     return bool(asked) and bool(re.match(r"[^.!;]{0,40}\?", after))
 
 
+_ATTITUDE = _any(
+    r"""refus\w+ | den(?:y|ies|ied) | doubt\w* | disput\w+ | disagree\w* | reject\w* | dismiss\w* | disbelie\w+ |
+    silly | absurd\w* | foolish\w* | ridiculous\w* | nonsens\w* | bogus | fake | far from | nowhere near |
+    nothing like | unlikely | implausibl\w* | impossibl\w* | unreasonabl\w* | unrealistic\w* | hardly | scarcely |
+    untrue | false\w* | wrong\w* | incorrect\w* | mistake\w* | mistaken\w* | naive\w* | fall for | fooled | misled |
+    mislead\w* | tempt\w* | pretend\w* | myth | fallacy | trap | beware | avoid\w* | out of the question |
+    anything but | unable | fails? to"""
+)
+_DOUBT_BEFORE = re.compile(
+    rf"\b(?:{_ATTITUDE})\b(?:\W+[\w']+){{0,6}}\W*$|(?:\b(?:not|never|cannot|neither|nor)|n't)(?:\s+[a-z']+){{0,4}}\s+$",
+    re.IGNORECASE,
+)
+_DOUBT_AFTER = re.compile(
+    rf"^(?:[\s*)\"']*[a-z']+){{0,5}}[\s*)\"']*\b(?:{_ATTITUDE}|cannot|can't|couldn't|isn't|wasn't|won't|neither|"
+    r"(?:is|are|be|was|does|do|will|would|could|can) (?:never|not))\b",
+    re.IGNORECASE,
+)
+
+
+def doubted(around: Around) -> bool:
+    """Whether the number's clause holds words of denial or of a low opinion, in whatever phrase.
+
+    Known ways of turning a value down are told by `rejected`; this is wider and only makes it worth asking.
+    """
+    before = re.split(r"[.;:!?,(]\s|\n|\bbut\b|\bso\b|=", around.before[-100:])[-1]
+    after = re.split(r"[.;:!?,)(]|\n|\bbut\b|\band\b|\bnot \d|\d", around.after[:80])[0]
+    return bool(_DOUBT_BEFORE.search(_MODEST.sub("", before)) or _DOUBT_AFTER.match(_MODEST.sub("", after)))
+
+
 def supposed(around: Around, changes: bool) -> Literal["strong", "weak", ""]:
     """Whether the number holds in a supposed case only; "weak" where it may still be meant as the answer.
 
@@ -300,6 +341,8 @@ def supposed(around: Around, changes: bool) -> Literal["strong", "weak", ""]:
     after = _MODEST.sub("", around.after[:90])
     if _WOULD_REFUTE.match(after) or _STRONG.search(before) or _SUPPOSE_AFTER.match(after[:48]):
         return "strong"
+    if _WHEN_AFTER.match(after[:48]):
+        return "weak"
     if _MENTIONED.match(after):
         return "strong"
     if _PREMISE.match(around.previous) and not re.search(r"\b(?:here|in our case|but|actually)\b", around.before, re.I):

@@ -15,9 +15,10 @@ _ORDER: Final = ("not_met", "unsure", "not_graded")
 def choose_follow_up(question: Question, entry: EntryState) -> FollowUp | None:
     """The next follow-up, or None when none fits or enough were asked.
 
-    First what the answer leaves open and its criterion asks about, so that the reply decides it; then one that is bound to the mistake found in the answer; then those of the criteria that did not earn their
-    point, first the not met, then the unsure, then the not graded ones, each in the rubric's order, and a criterion
-    that was asked about already after the others; last those bound to no criterion. None is asked twice.
+    First what the answer leaves open and its criterion asks about, so that the reply decides it; then one that is
+    bound to the mistake found in the answer; then those of the criteria that did not earn their point, first the not
+    met, then the unsure, then the not graded ones, each in the rubric's order, and a criterion that was asked about
+    already after the others; last those bound to no criterion. None is asked twice.
     """
     clarifying = _clarifying(entry)
     if clarifying is not None:

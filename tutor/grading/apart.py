@@ -1,0 +1,114 @@
+"""Numbers that are told apart by where they stand: in a check, in a row with one for each result, in "3 of 9"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from question_bank.question import Question
+from tutor.grading.cues import Cue
+from tutor.grading.names import Spans
+from tutor.grading.number_words import value_of
+from tutor.grading.numbers import Read
+from tutor.grading.quantities import close, ends_in_unit, fits, quantity_unit
+from tutor.grading.text import Sentence
+
+# What a sentence says that tells of a measurement, or of what one would show.
+_CHECK = re.compile(
+    r"\b(?:measur\w*|messen|mesurer\w*|trac(?:e|es|ed|ing)|log(?:s|ged|ging)?|record\w*|check\w*|verif\w*|test(?:ed|ing)|"
+    r"tests? (?:it|this|that|whether|by|with)|re-?run\w*|repeat\w*|replay\w*|compar\w*|benchmark\w*|sweep\w*|"
+    r"monitor\w*|dashboard\w*|profil\w*|experiment\w*|observ\w*|a/b|histogram\w*|refut\w*|disprov\w*|falsif\w*|prov(?:e|es|ed|en)|"
+    r"retract\w*|withdraw\w*|take (?:it|that|this|back)|drop (?:it|that|this|the|my|them)|find(?:s|ing)?|"
+    r"should (?:then|read|show|drop|fall|go|be|come)|(?:has to|must) (?:go|fall|drop|bring|be|land|come)|wrong|"
+    r"utili[sz]ation|promis\w*|eval(?:s|uation)?|invoice|(?:switch|turn)\w* (?:\w+ )?off|disabl\w*)\b",
+    re.IGNORECASE,
+)
+_SETTING = r"\b(?:with|for|under|from|in|by|using|on|of)\s+(?:the\s+|an?\s+|our\s+)?$"
+_SMALL = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|every)"
+_OF = r"(?:in|out of|of|von|aus|sur|из)"
+_PART_OF = re.compile(
+    rf"(?<![\w.,/^])(?P<part>\d[\d.,]*|{_SMALL})\s+(?:[a-z]{{3,12}}\s+)?{_OF}\s+"
+    rf"(?P<all>(?:an?\s+|every\s+|the\s+|all\s+)?(?:\d[\d,]*|{_SMALL}|hundred|thousand|million))(?![\w.]*\d)(?!\s*%)",
+    re.IGNORECASE,
+)
+
+
+def in_checks(parts: Sequence[Sentence]) -> Spans:
+    """The sentences that tell of a check: a number there is a reading to come, unless it is named as the answer."""
+    return Spans([(s.start, s.end) for s in parts if _CHECK.search(s.text)])
+
+
+def own_settings(text: str, cues: Sequence[Cue]) -> Spans:
+    """Where "with the larger batch" only names the result asked for, so that it supposes nothing."""
+    found = []
+    for cue in cues:
+        lead = re.search(_SETTING, text[max(0, cue.start - 24) : cue.start], re.IGNORECASE) if cue.asked else None
+        if lead:
+            found.append((cue.start - len(lead.group(0)), cue.end))
+    return Spans(found)
+
+
+def in_order(
+    question: Question,
+    text: str,
+    reads: Sequence[Read],
+    roles: Sequence[str],
+    weak: Sequence[bool],
+    named: Sequence[str | None],
+) -> dict[int, str]:
+    """Numbers that follow each other as the right values of all results in the order asked, by index.
+
+    So many right values in a row are no accident, whatever arrows, slashes or cells stand between them. `named` is
+    the result that words tie each number to, which must not be another one.
+    """
+    expected = question.expected
+    n = len(expected)
+    found: dict[int, str] = {}
+    if n < 2:
+        return found
+    for first in range(len(reads) - n + 1):
+        row = range(first, first + n)
+        if text.count("\n", reads[first].start, reads[first + n - 1].end) > n + 1:
+            continue
+        if any(named[i] not in {None, e.name} for i, e in zip(row, expected, strict=True)):
+            continue
+        if any(roles[i] in {"rejected", "listed", "delta"} or (roles[i] == "supposed" and not weak[i]) for i in row):
+            continue
+        if all(
+            fits(reads[i], e) and not reads[i].is_range
+            and close(ends_in_unit(reads[i], e)[0], e, e.rel_tolerance)
+            for i, e in zip(row, expected, strict=True)
+        ):  # fmt: skip
+            found |= {i: e.name for i, e in zip(row, expected, strict=True)}
+    return found
+
+
+def _whole(word: str) -> float | None:
+    word = re.sub(r"^(?:the|all)\s+", "", word.lower())
+    word = re.sub(r"^(?:an?|every)\s+", "one ", word) if not re.search(r"\d", word) else re.sub(r"^\D+", "", word)
+    if re.fullmatch(r"\d[\d,.]*", word):
+        bare = word.rstrip(".,").replace(",", "")
+        return float(bare) if bare.count(".") < 2 else None
+    return 1.0 if word == "every" else value_of(word)
+
+
+def shares(text: str, reads: Sequence[Read], question: Question) -> tuple[Read, ...]:
+    """The reads with "3 of 9" and "one in a thousand" as one share, where a share is asked for."""
+    if not any(quantity_unit(e).dimension == "fraction" for e in question.expected):
+        return tuple(reads)
+    out = list(reads)
+    for match in _PART_OF.finditer(text):
+        part, whole = _whole(match["part"]), _whole(match["all"])
+        if part is None or not whole or part >= whole:
+            continue
+        inside = [r for r in out if match.start() <= r.start < match.end()]
+        if any(r.dimension not in {"none", "count", "fraction"} or r.end > match.end() + 14 for r in inside):
+            continue
+        share = part / whole
+        made = Read(match.start(), match.end(), match.group(0), share, "", "fraction", share)
+        # The numbers themselves stay readable where they are part of a sum; a share alone takes their place.
+        if re.match(r"\s*[+*×/=]", text[match.end() : match.end() + 3]) and inside and inside[-1].end > match.end():
+            continue
+        out = [r for r in out if r not in inside] + [replace(made)]
+    return tuple(sorted(out, key=lambda r: r.start))
