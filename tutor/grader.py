@@ -10,9 +10,10 @@ from tutor.errors import TutorError
 
 if TYPE_CHECKING:
     from question_bank import Question
+    from rubrics import CriterionId
     from tutor.grading.grade import Progress
     from tutor.grading.judge import AnchorCache
-    from tutor.grading.models import Grade
+    from tutor.grading.models import CriterionGrade, Grade
     from tutor.llm.choose import OpenModel
     from tutor.llm.types import Capabilities
     from tutor.settings import Settings
@@ -51,6 +52,15 @@ class Grader:
         if self.model is not None and question.criteria:
             with suppress(LlmError):
                 await warm(self.model.endpoint, question, self._settings.model.deadlines)
+
+    async def judge_again(self, question: Question, answer: str, criterion: CriterionId, line: str) -> CriterionGrade:
+        """One criterion once more, with what the candidate says for it; a line like this is data, as the answer is.
+
+        Raises:
+            TutorError: answer and line are too long together.
+        """
+        grade = await self.grade(question, f"{answer}\n\n{line}" if line.strip() else answer)
+        return grade.criterion(criterion)
 
     async def grade(self, question: Question, answer: str, on_progress: Progress | None = None) -> Grade:
         """One answer's grade; trouble with the model becomes "not graded" with its reason.

@@ -107,7 +107,7 @@ async def test_each_fault_has_its_kind(behaviour: Behaviour, kind: ErrorKind) ->
     assert caught.value.exit_code == 3
     assert caught.value.message.endswith((".", "…", "no", "key", "found", "luck", "friendly"))
     assert "\n" not in str(caught.value)
-    assert time.monotonic() - began < QUICK.total_s + 4  # the import of litellm may fall into the first case
+    assert time.monotonic() - began < QUICK.total_s + 20  # the import of litellm may fall into the first case
 
 
 async def test_refused_connection_is_unreachable_after_retries() -> None:

@@ -194,6 +194,54 @@ class SimulationRecorded(Payload):
     summary: dict[str, JsonValue]
 
 
+class ContestJudged(Payload):
+    """A contested criterion was judged once more, with the candidate's line as data."""
+
+    kind: ClassVar[str] = "criterion.judged_again"
+    attempt_id: str
+    criterion: CriterionId
+    grade: dict[str, JsonValue]
+    """As a `tutor.grading` CriterionGrade."""
+
+
+class CommentMade(Payload):
+    """What the model said about a criterion after the grade; it decides nothing."""
+
+    kind: ClassVar[str] = "criterion.commented"
+    attempt_id: str
+    criterion: CriterionId
+    text: str
+    model: str
+
+
+class TalkAsked(Payload):
+    """The candidate asked instead of answering."""
+
+    kind: ClassVar[str] = "talk.asked"
+    position: Position
+    text: Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class TalkPiece(BaseModel):
+    """One piece of a reply."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    text: str
+    source: Literal["code", "lesson", "model", "hint"]
+    unchecked: tuple[str, ...] = ()
+    """Numbers that were held against nothing."""
+
+
+class TalkReplied(Payload):
+    """What the tutor replied, as far as it came."""
+
+    kind: ClassVar[str] = "talk.replied"
+    position: Position
+    pieces: tuple[TalkPiece, ...]
+    model: str = ""
+    broken_off: bool = False
+
+
 class Skipped(Payload):
     kind: ClassVar[str] = "question.skipped"
     position: Position
@@ -229,6 +277,10 @@ KINDS: Final[Mapping[str, type[Payload]]] = {
         DirectionLocked,
         PredictionExplained,
         SimulationRecorded,
+        ContestJudged,
+        CommentMade,
+        TalkAsked,
+        TalkReplied,
         Skipped,
         Finished,
     )

@@ -31,6 +31,10 @@ EntryKind = Literal[
     "prediction",
     "explanation",
     "simulation",
+    "judged_again",
+    "comment",
+    "talk",
+    "talk_reply",
     "skip",
     "finish",
 ]
@@ -69,6 +73,10 @@ _PLAIN: Mapping[type[ev.Payload], EntryKind] = {
     ev.DirectionLocked: "prediction",
     ev.PredictionExplained: "explanation",
     ev.SimulationRecorded: "simulation",
+    ev.ContestJudged: "judged_again",
+    ev.CommentMade: "comment",
+    ev.TalkAsked: "talk",
+    ev.TalkReplied: "talk_reply",
     ev.Skipped: "skip",
     ev.Finished: "finish",
 }
@@ -130,6 +138,12 @@ def _text(payload: ev.Payload) -> str:
             return f"{payload.criterion}: your verdict withdrawn"
         case ev.Clarified():
             return f"{payload.criterion} after your reply: {_words(str(payload.grade.get('verdict', '')))}"
+        case ev.ContestJudged():
+            return f"{payload.criterion} judged once more: {_words(str(payload.grade.get('verdict', '')))}"
+        case ev.CommentMade():
+            return f"{payload.criterion}: {payload.text}"
+        case ev.TalkReplied():
+            return " ".join(piece.text for piece in payload.pieces)
         case ev.PredictionLocked():
             between = "" if payload.low is None else f", between {payload.low:g} and {payload.high:g}"
             return f"predicted {payload.name} = {payload.value:g}{between}"

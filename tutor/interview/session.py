@@ -21,7 +21,8 @@ from tutor.interview import events as ev
 from tutor.interview.adaptive import next_item
 from tutor.interview.health import check_interviews
 from tutor.interview.plan import Plan
-from tutor.interview.session_view import Clock, SessionError, SessionView
+from tutor.interview.session_talk import TalkingPart
+from tutor.interview.session_view import Clock, SessionError
 from tutor.interview.state import CLARIFY, EntryState, Mark, apply
 from tutor.interview.views import Summary, unfinished
 from tutor.store import Store
@@ -37,7 +38,7 @@ MAX_ANSWER_CHARS: Final = 20_000
 MAX_NOTE_CHARS: Final = 2_000
 
 
-class Session(SessionView):
+class Session(TalkingPart):
     """One interview. `start` begins a new one, `resume` takes one up exactly where it was left."""
 
     @classmethod

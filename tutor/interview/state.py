@@ -56,6 +56,8 @@ class Mark:
     verdict: ev.Binary
     note: str
     at: datetime
+    judged: Mapping[str, Any] | None = None
+    """The grader's second verdict, with the candidate's line as data; a `tutor.grading` CriterionGrade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,17 @@ class RecallAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Talk:
+    """Something the candidate asked, and what was replied."""
+
+    text: str
+    at: datetime
+    pieces: tuple[ev.TalkPiece, ...] = ()
+    replied: bool = False
+    broken_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class EntryState:
     """One question of the interview and all that happened to it."""
 
@@ -120,6 +133,9 @@ class EntryState:
     explanation: str = ""
     """Why the simulator gave what it gave, in the candidate's words."""
     simulation: Mapping[str, Any] | None = None
+    comments: Mapping[CriterionId, str] = field(default_factory=lambda: _NOTHING)
+    """What the model said about each criterion of the last attempt."""
+    talk: tuple[Talk, ...] = ()
     skipped: bool = False
 
     @property
@@ -240,6 +256,10 @@ def apply(state: State | None, payload: ev.Payload, at: datetime) -> State | Non
             return _clarified(state, payload)
         case ev.Contested() | ev.SelfMarked() | ev.MarkWithdrawn():
             return _marked(state, payload, at)
+        case ev.ContestJudged() | ev.CommentMade():
+            return _said_of(state, payload)
+        case ev.TalkAsked() | ev.TalkReplied():
+            return _talked(state, payload, at)
         case ev.SimulationRecorded():
             return _simulated(state, payload)
     current = state.current
@@ -320,6 +340,35 @@ def _marked(state: State, payload: ev.Contested | ev.SelfMarked | ev.MarkWithdra
     return _with(state, replace(entry, marks=marks))
 
 
+def _said_of(state: State, payload: ev.ContestJudged | ev.CommentMade) -> State | None:
+    """Only about the attempt that counts, once it has its grade."""
+    entry = state.entry_of(payload.attempt_id)
+    if entry is None or entry.attempt is None or entry.attempt.status != "graded":
+        return None
+    if isinstance(payload, ev.CommentMade):
+        if payload.criterion in entry.comments:
+            return None
+        return _with(state, replace(entry, comments={**entry.comments, payload.criterion: payload.text}))
+    mark = entry.marks.get(payload.criterion)
+    if mark is None or mark.kind != "contest":
+        return None
+    marks = {**entry.marks, payload.criterion: replace(mark, judged=payload.grade)}
+    return _with(state, replace(entry, marks=marks))
+
+
+def _talked(state: State, payload: ev.TalkAsked | ev.TalkReplied, at: datetime) -> State | None:
+    """About any question that was presented, and in an interview only after its end."""
+    entry = state.entry_at(payload.position)
+    if entry is None or not state.grades_visible or entry.phase == "grading":
+        return None
+    if isinstance(payload, ev.TalkAsked):
+        return _with(state, replace(entry, talk=(*entry.talk, Talk(payload.text, at))))
+    if not entry.talk or entry.talk[-1].replied:
+        return None
+    last = replace(entry.talk[-1], pieces=payload.pieces, replied=True, broken_off=payload.broken_off)
+    return _with(state, replace(entry, talk=(*entry.talk[:-1], last)))
+
+
 def _simulated(state: State, payload: ev.SimulationRecorded) -> State | None:
     entry = state.entry_at(payload.position)
     if entry is None:
@@ -346,7 +395,8 @@ def _submitted(entry: EntryState, payload: ev.Submitted, at: datetime) -> _Chang
         return None
     if payload.number != len(entry.attempts) + 1:
         return None
-    return {"attempts": (*entry.attempts, Attempt(payload.attempt_id, payload.number, payload.text, at))}
+    attempt = Attempt(payload.attempt_id, payload.number, payload.text, at)
+    return {"attempts": (*entry.attempts, attempt), "comments": _NOTHING}
 
 
 def _asked(entry: EntryState, payload: ev.FollowUpAsked, _: datetime) -> _Change:

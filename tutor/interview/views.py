@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from question_bank.question import Question
 from rubrics.schema import CriterionId
 from tutor.interview import events as ev
-from tutor.interview.state import AskedFollowUp, Choice, EntryState, Mark, Phase, RecallAnswer, Verdict
+from tutor.interview.state import AskedFollowUp, Choice, EntryState, Mark, Phase, RecallAnswer, Talk, Verdict
 from tutor.store import Store
 
 if TYPE_CHECKING:
@@ -92,6 +92,16 @@ class EntryView:
     def marks(self) -> Mapping[CriterionId, Mark]:
         """The candidate's own verdicts."""
         return self.state.marks
+
+    @property
+    def comments(self) -> Mapping[CriterionId, str]:
+        """What the model said about each criterion."""
+        return self.state.comments if self.grade_visible else {}
+
+    @property
+    def talk(self) -> tuple[Talk, ...]:
+        """What the candidate asked, with the replies."""
+        return self.state.talk
 
     @property
     def follow_ups(self) -> tuple[AskedFollowUp, ...]:

@@ -71,10 +71,12 @@ async def complete(
     deadlines: Deadlines = _DEFAULT_DEADLINES,
     *,
     on_wait: Callable[[str], None] | None = None,
+    on_text: Callable[[str], None] | None = None,
 ) -> Completion:
     """Ask once, within `deadlines`; refused connections, 429 and 5xx are tried again at most twice.
 
-    `on_wait` is told in plain words when a retry or a server that still loads its model is waited for.
+    `on_wait` is told in plain words when a retry or a server that still loads its model is waited for. `on_text` is
+    given each piece of the raw reply as it comes; a reply that has begun is never tried again.
     Cancelling the task closes the connection, so that the server stops computing.
 
     Raises:
@@ -85,7 +87,7 @@ async def complete(
     total = asyncio.timeout(deadlines.total_s)
     try:
         async with total:
-            reply = await _with_retries(litellm, endpoint, request, deadlines, start, on_wait)
+            reply = await _with_retries(litellm, endpoint, request, deadlines, start, on_wait, on_text)
     except TimeoutError:
         raise failures.of_kind(
             "timeout",
@@ -102,13 +104,14 @@ async def _with_retries(
     deadlines: Deadlines,
     start: float,
     on_wait: Callable[[str], None] | None,
+    on_text: Callable[[str], None] | None,
 ) -> _Reply:
     attempt = 0
     stream = True
     while True:
         wire = Wire()
         try:
-            return await _attempt(litellm, endpoint, request, deadlines, wire, stream)
+            return await _attempt(litellm, endpoint, request, deadlines, wire, stream, on_text)
         except LlmError as error:
             elapsed_s = time.perf_counter() - start
             if stream and error.kind == "bad_request" and "stream" in wire.body.lower():
@@ -145,12 +148,13 @@ async def _attempt(
     deadlines: Deadlines,
     wire: Wire,
     stream: bool,
+    on_text: Callable[[str], None] | None,
 ) -> _Reply:
     from openai import AsyncOpenAI
 
     key = endpoint.api_key.get_secret_value() if endpoint.api_key else "none"
     http = open_client(endpoint.base_url, wire, connect_s=deadlines.connect_s, read_s=deadlines.total_s)
-    reply = _Reply()
+    reply = _Reply(on_text)
     timer = asyncio.timeout(deadlines.connect_s + deadlines.first_token_s)
     try:
         # The SDK takes either generation of httpx but declares the newer; its client only wraps `http`.
@@ -223,8 +227,9 @@ def _arguments(endpoint: Endpoint, request: Request, stream: bool) -> dict[str, 
 class _Reply:
     """A reply being put together from chunks, or from one whole message."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_text: Callable[[str], None] | None = None) -> None:
         self.started = False
+        self._on_text = on_text
         self._pieces: list[str] = []
         self._thought = False
         self._finish = ""
@@ -242,6 +247,8 @@ class _Reply:
             if isinstance(text, str) and text:
                 self._pieces.append(text)
                 self.started = True
+                if self._on_text is not None:
+                    self._on_text(text)
             if getattr(part, "reasoning_content", None) or getattr(part, "reasoning", None):
                 self._thought = self.started = True
             self._tokens += _token_logprobs(getattr(choice, "logprobs", None))

@@ -73,6 +73,8 @@ KEYS: Final = (
     Key("contest", "f6", "contest", "contest", "Say in one line why a verdict is wrong.", "After the grade"),
     Key("self-mark", "f7", "self_mark", "mark", "Mark a criterion yourself against the rubric.", "After the grade"),
     Key("skip", "f8", "skip", "skip", "Leave this question, or this follow-up, unanswered.", "Answer"),
+    Key("ask-tutor", "ctrl+t", "ask_tutor", "ask", "Ask the tutor instead of answering; before the answer it hints.",
+        "Answer", display="^T"),
     Key("beside", "f9", "beside", "history", "Show or change what stands beside: history, reference, lesson.",
         "Answer"),
     Key("undo", "u", "undo", "undo", "Take back your own verdict on the chosen criterion.", "After the grade"),

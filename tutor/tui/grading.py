@@ -39,7 +39,8 @@ def with_mark(grade: CriterionGrade, mark: Mark | None) -> CriterionGrade:
         return grade
     was = grade.verdict.replace("_", " ")
     if mark.kind == "contest":
-        reason = f"contested by you (was {was}){': ' + mark.note if mark.note else ''}"
+        again = f", judged again: {str(mark.judged['verdict']).replace('_', ' ')}" if mark.judged is not None else ""
+        reason = f"contested by you (was {was}{again}){': ' + mark.note if mark.note else ''}"
     else:
         reason = f"marked by you (was {was})"
     return grade.model_copy(update={"verdict": mark.verdict, "decided_by": "self", "reason": reason})

@@ -17,6 +17,7 @@ from tutor.tui.grading import with_mark
 from tutor.tui.prose import Prose
 from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.interview_beside import BesidePart
+from tutor.tui.screens.interview_coach import CoachPart
 from tutor.tui.screens.interview_grading import GradingPart
 from tutor.tui.screens.interview_marks import MarkingPart
 from tutor.tui.screens.interview_moves import MovingPart
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 PHASES = ("confidence", "answering", "grading", "graded", "follow_up", "reference", "finished")
 
 
-class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesidePart):
+class InterviewScreen(WritingPart, GradingPart, CoachPart, MarkingPart, MovingPart, BesidePart):
     """Shows what the session says; every key is a command to the session."""
 
     CSS_PATH = "interview.tcss"
@@ -46,7 +47,7 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "submit", "confidence-1", "confidence-2", "confidence-3", "hint", "reference", "contest", "self-mark",
-        "simulate", "skip", "beside", "undo", "next", hidden=frozenset({"undo"}),
+        "simulate", "skip", "ask-tutor", "beside", "undo", "next", hidden=frozenset({"undo"}),
     )  # fmt: skip
 
     # --- layout -----------------------------------------------------------------------------------------------
@@ -139,6 +140,8 @@ class InterviewScreen(WritingPart, GradingPart, MarkingPart, MovingPart, BesideP
         self.set_class(grade is not None or phase == "grading", "-has-grade")
         if grade is not None:
             stage.panel.show([with_mark(one, entry.marks.get(one.criterion)) for one in grade.criteria])
+            stage.panel.comment(entry.comments)
+            self.comment_on_grade()
         follow_up = self.session.follow_up if phase == "follow_up" else None
         if follow_up is not None:
             stage.query_one("#follow-question", Line).update(join(("Follow-up: ", "bold"), follow_up.text))

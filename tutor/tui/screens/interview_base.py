@@ -17,6 +17,7 @@ from tutor.tui.widgets.open_stage import OpenStage
 
 if TYPE_CHECKING:
     from question_bank import Question
+    from rubrics import CriterionId
     from tutor.interview import Session
 
 
@@ -51,6 +52,10 @@ class InterviewBase(TutorScreen):
     @abstractmethod
     def stop_grading(self) -> None:
         """Cancel the grading that is shown (grading)."""
+
+    @abstractmethod
+    def judge_again(self, criterion: CriterionId, note: str) -> None:
+        """Have a contested criterion judged once more (coach)."""
 
     @abstractmethod
     def advice(self) -> str:

@@ -89,6 +89,7 @@ class MarkingPart(InterviewBase):
             self.say(
                 f"Kept: your view on {message.criterion} counts; the grader's verdict stays beside it.", tone="note"
             )
+            self.judge_again(message.criterion, message.note)
 
     def action_undo(self) -> None:
         """u: withdraw one's own verdict."""

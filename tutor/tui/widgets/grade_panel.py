@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from rubrics import CRITERION_IDS, CriterionId
-from tutor.tui.safe import Line, join
+from tutor.tui.safe import Line, indented, join
 from tutor.tui.words import criterion_content, total_words, waiting_content
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class CriterionRow(Static, can_focus=True):
         self.grade: CriterionGrade | None = None
         self.waiting = ""
         self.seconds = 0
+        self.comment = ""
 
     def show_waiting(self, what: str, seconds: int) -> None:
         """Not decided yet: what is being done, since when."""
@@ -42,7 +43,15 @@ class CriterionRow(Static, can_focus=True):
     def show_grade(self, grade: CriterionGrade | None) -> None:
         """Decided, or (None) begun anew."""
         self.grade = grade
+        if grade is None:
+            self.comment = ""
         self._redraw()
+
+    def show_comment(self, comment: str) -> None:
+        """What the model says about it, below the verdict."""
+        if comment != self.comment:
+            self.comment = comment
+            self._redraw()
 
     def on_resize(self, event: events.Resize) -> None:
         self._redraw()
@@ -59,6 +68,8 @@ class CriterionRow(Static, can_focus=True):
             content = waiting_content(self.criterion, self.seconds, self.waiting or "waiting")
         else:
             content = criterion_content(self.grade, width)
+            if self.comment:
+                content = Content.assemble(content, "\n", (indented(f"model: {self.comment}", width, 2), "$secondary"))
         # The mark stands for the focus where there is no colour.
         self.update(Content.assemble(("› " if self.has_focus else "  ", "bold $accent"), content))
 
@@ -106,6 +117,11 @@ class GradePanel(Vertical):
             self.decided(grade)
         self.total = total_words([grade.verdict for grade in grades])
         self.advise("")
+
+    def comment(self, comments: Mapping[CriterionId, str]) -> None:
+        """What the model said about each criterion."""
+        for row in self.query(CriterionRow):
+            row.show_comment(comments.get(row.criterion, ""))
 
     def advise(self, advice: str) -> None:
         """What can be done next, on the row of the total."""

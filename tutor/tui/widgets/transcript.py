@@ -27,6 +27,8 @@ NAMES = {
     "recall": "You",
     "choice": "You",
     "simulation": "Simulator",
+    "talk": "You",
+    "talk_reply": "Tutor",
 }
 
 
@@ -71,6 +73,8 @@ def body(entry: Entry) -> Content:
         return grade_lines(entry.payload)
     if entry.kind == "simulation":
         return simulation_lines(entry.payload.get("summary", {}))
+    if entry.kind == "talk_reply":
+        return reply_lines(entry.payload.get("pieces", ()))
     if entry.kind in ("question", "reference"):
         return plain(unmarked(entry.text))
     return plain(entry.text)
@@ -101,6 +105,16 @@ def simulation_lines(summary: Any) -> Content:
             )
         )
     return Content("\n").join(rows) if rows else plain("simulated")
+
+
+def reply_lines(pieces: Any) -> Content:
+    """What the tutor said: a line a piece, with where it is from, and the numbers nobody checked."""
+    rows = []
+    for piece in pieces:
+        head = {"hint": "Hint: ", "lesson": "From the lesson: "}.get(piece["source"], "")
+        tail = f"  (unchecked: {', '.join(piece['unchecked'])})" if piece.get("unchecked") else ""
+        rows.append(plain(f"{head}{piece['text']}{tail}", "" if piece["source"] != "code" else "$secondary"))
+    return Content("\n").join(rows)
 
 
 def local(at: datetime) -> str:
