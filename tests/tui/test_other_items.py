@@ -107,7 +107,7 @@ async def test_a_prediction_is_locked_before_the_run_and_compared(open_tutor: Op
 
 
 async def test_a_lesson_opens_where_one_stopped(open_tutor: OpenTutor, store: Store, bank: Bank) -> None:
-    async with open_tutor((100, 30)) as pilot:
+    async with open_tutor((120, 30)) as pilot:
         await pilot.press("l")
         await until(lambda: isinstance(pilot.app.screen, LessonScreen))
         await pilot.pause()

@@ -137,6 +137,8 @@ KEYS: Final = (
         "Lab"),
     Key("lab-add", "f9", "add_field", "add field", "Set a field that does not stand in the text.", "Lab"),
     Key("plot-table", "t", "toggle_table", "table", "Show the numbers as tables instead of plots, or back.", "Plots"),
+    Key("plot-save", "s", "save_report", "save", "Save a report as HTML, SVG or PNG, and how to run it again.",
+        "Plots"),
     Key("plot-next", "right,n", "page(1)", "next", "Turn to the next page.", "Plots", display="→"),
     Key("plot-previous", "left,b", "page(-1)", "previous", "Turn to the page before.", "Plots", display="←"),
 )  # fmt: skip

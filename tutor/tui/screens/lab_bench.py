@@ -326,10 +326,12 @@ class BenchScreen(RunningScreen):
         from tutor.tui.screens.lab_plots import PlotsScreen
 
         if self.pair is not None:
-            sides = {"yours": self.checked.scenario}
+            sides = {"yours": check(self.ran_text, self.entry.folder).scenario}
             if self.pair.baseline is not None:
                 sides = {"baseline": self.baseline.scenario, **sides}
-            self.app.push_screen(PlotsScreen(self.entry.title, self.pair, sides))
+            self.app.push_screen(
+                PlotsScreen(self.entry.title, self.pair, sides, text=self.ran_text, baseline=self.entry.text)
+            )
 
     def action_back(self) -> None:
         """Esc: stop the run, else leave; the text is kept in every case."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -20,6 +20,7 @@ from tutor.tui.screens.lab_words import result_table
 from tutor.tui.screens.progress import Page
 from tutor.tui.widgets.plot import table_content
 from tutor.tui.widgets.ruled_line import RuledLine
+from tutor.tui.widgets.save_line import SaveLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sim import Scenario
 
 PAGES = ("Summary", "TTFT", "ITL", "E2E", "Requests", "Load", "Curve")
+WRITING = "writing the report"
 CURVE = PAGES.index("Curve")
 
 
@@ -41,10 +43,14 @@ class PlotsScreen(RunningScreen):
         "page is first shown. t shows every page as a table and back. The dashed line is the baseline, the plain one "
         "yours; ┊ and ┄ are limits."
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings("plot-next", "plot-previous", "plot-table")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("plot-next", "plot-previous", "plot-table", "plot-save")
 
-    def __init__(self, title: str, pair: Pair, sides: Mapping[str, Scenario | None]) -> None:
+    def __init__(
+        self, title: str, pair: Pair, sides: Mapping[str, Scenario | None], *, text: str = "", baseline: str = ""
+    ) -> None:
+        """`text` and `baseline` are the YAML texts of the sides, for the report."""
         super().__init__()
+        self.text, self.baseline = text, baseline
         self.run_title = title
         self.pair = pair
         self.sides = {name: scenario for name, scenario in sides.items() if scenario is not None}
@@ -61,6 +67,7 @@ class PlotsScreen(RunningScreen):
     def body(self) -> ComposeResult:
         yield Line(id="tabs")
         yield Line(id="notice")
+        yield SaveLine(id="save-line")
         with Horizontal(id="columns"):
             for title in PAGES:
                 with Vertical(id=f"page-{title.lower()}", classes="page"):
@@ -163,6 +170,9 @@ class PlotsScreen(RunningScreen):
         notice.display = bool(text)
 
     def job_done(self, message: RunningScreen.Ended) -> None:
+        if message.name == WRITING:
+            self.report_written(message)
+            return
         found: list[RateCurve] = [one for one in message.result or [] if one.points]
         if message.sentence:
             self.curve_words = f"The curve could not be run: {one_line(message.sentence)}"
@@ -189,7 +199,49 @@ class PlotsScreen(RunningScreen):
         self.retitle()
         self.draw()
 
+    def action_save_report(self) -> None:
+        """s."""
+        self.query_one(SaveLine).ask(self.tutor.settings.data_dir / "reports", self.run_title, self.tutor.clock())
+
+    @on(SaveLine.Wanted)
+    def save_wanted(self, message: SaveLine.Wanted) -> None:
+        """Write it, off the event loop: drawing takes a second or two."""
+        if self.job:
+            self.query_one(SaveLine).refuse("Something is running; Esc stops it, or wait until it is done.")
+            return
+        from tutor.lab.differences import differences
+        from tutor.lab.report import LabReport, ReportTable, save
+
+        table = result_table(self.pair)
+        changes = differences(self.baseline, self.text) if self.baseline else ()
+        report = LabReport(
+            title=f"{self.run_title}: {'baseline against a change' if self.pair.baseline else 'one run'}",
+            sentences=[f"Changed: {one.words()}." for one in changes],
+            tables=[ReportTable("All numbers", table.header, table.rows, table.note)],
+            scenario=self.text,
+            baseline=self.baseline if self.pair.baseline is not None else "",
+            pair=self.pair,
+            curves=self.curves or (),
+            made_at=self.tutor.clock().astimezone(),
+        )
+        path = message.path
+        self.start_job(WRITING, lambda tell, stop: (path, save(report, path)))
+
+    def report_written(self, message: RunningScreen.Ended) -> None:
+        """Where it is, or why it is not."""
+        line = self.query_one(SaveLine)
+        if message.sentence:
+            line.refuse(message.sentence)
+            return
+        path, told = message.result
+        line.close()
+        self.query_one("#notice", Line).show(" ".join([f"Saved as {path}.", *told]), tone="note")
+        self.query_one("#notice").display = True
+        list(self.query(".page"))[self.index].query_one(Page).focus()
+
     def action_back(self) -> None:
-        """Esc: stop the run of the curve, else leave."""
-        if not self.stop_job():
+        """Esc: close the line for a name, stop the run of the curve, else leave."""
+        if self.query_one(SaveLine).close():
+            list(self.query(".page"))[self.index].query_one(Page).focus()
+        elif not self.stop_job():
             super().action_back()

@@ -213,7 +213,7 @@ def _x_axis(chart: Chart, xs: Scale, gutter: int, columns: int) -> list[Content]
     marks = xs.ticks(max(2, columns // 10))
     axis, below, end = ["─"] * columns, [" "] * columns, 0
     for mark in marks:
-        at = min(int(xs.place(mark) * columns), columns - 1)
+        at = min(max(int(xs.place(mark) * columns), 0), columns - 1)
         words = tick_words(mark)
         first = min(max(0, at - cell_len(words) // 2), columns - cell_len(words))
         if first < end or (first + cell_len(words) > columns - cell_len(label) - 1):

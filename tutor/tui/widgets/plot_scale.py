@@ -59,7 +59,7 @@ def _even_ticks(low: float, high: float, most: int) -> list[float]:
         first = math.ceil(low / step - 1e-9)
         count = math.floor(high / step + 1e-9) - first + 1
         if count <= most:
-            return [round((first + number) * step, 12) for number in range(max(count, 0))]
+            return [float(f"{(first + number) * step:.12g}") for number in range(max(count, 0))]
     return []
 
 
