@@ -17,7 +17,12 @@ from tutor.tui.screens.lab import LabScreen
 from tutor.tui.screens.lab_bench import BenchScreen
 from tutor.tui.screens.lab_plots import PAGES, PlotsScreen
 
-SIZES = [(60, 20), (80, 24), (120, 40), (200, 50)]
+SIZES = [
+    (80, 24),
+    pytest.param((60, 20), marks=pytest.mark.slow),
+    pytest.param((120, 40), marks=pytest.mark.slow),
+    pytest.param((200, 50), marks=pytest.mark.slow),
+]
 
 
 async def open_lab(pilot: TutorPilot) -> LabScreen:

@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from tests.tui.conftest import OpenTutor, TutorPilot, text_of, until
-from tests.tui.test_lab import open_bench, run
+from tests.tui.test_lab import SIZES, open_bench, run
 from tutor.lab.events import Locked
 from tutor.lab.predictions import lock, predictions
 from tutor.store import Store
@@ -43,7 +43,7 @@ async def fill(pilot: TutorPilot, value: str, between: str, confidence: str) -> 
     await pilot.pause()
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_a_prediction_from_the_first_field_to_the_reason(
     open_tutor: OpenTutor, store: Store, size: tuple[int, int]
 ) -> None:

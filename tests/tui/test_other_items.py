@@ -10,6 +10,7 @@ from tutor.interview import last_section
 from tutor.store import Store
 from tutor.tui.app import TutorApp
 from tutor.tui.screens.interview import InterviewScreen
+from tutor.tui.screens.lab_bench import BenchScreen
 from tutor.tui.screens.lesson import LessonScreen
 from tutor.tui.screens.simulate import SimulateScreen
 from tutor.tui.widgets.choice_row import ChoiceRow
@@ -99,8 +100,16 @@ async def test_a_prediction_is_locked_before_the_run_and_compared(open_tutor: Op
         assert all(field.disabled for field in simulator.query(".field Input"))
         assert "nothing in it is random" in text_of(pilot)
         assert "bits" in text_of(pilot)
-        await pilot.press(*"because", "escape")
+        await pilot.press(*"because", "enter")
         assert screen.session.entry().explanation == "because"
+        # The question's scenario goes on in the lab, with the one before the change as its baseline.
+        await pilot.press("b")
+        await until(lambda: isinstance(pilot.app.screen, BenchScreen) and bool(pilot.app.screen.query(".value")))
+        await pilot.pause()
+        assert "Changed  server" in text_of(pilot)
+        await pilot.press("escape")
+        await until(lambda: pilot.app.screen is simulator)
+        await pilot.press("escape")
         await until(lambda: screen.session.phase == "reference")
         await pilot.pause()
         assert {"prediction", "simulation"} <= {entry.kind for entry in screen.session.history}

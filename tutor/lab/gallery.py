@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -78,6 +79,21 @@ def file_entry(path: Path) -> Entry:
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
     return _entry(f"file/{path.absolute()}", path.name, text, path.absolute().parent)
+
+
+def item_entry(
+    item_id: str, title: str, scenario: Mapping[str, object], baseline: Mapping[str, object] | None
+) -> tuple[Entry, str]:
+    """An item's scenario of the question bank and the text to go on with; the baseline is what it is compared with."""
+    import yaml
+
+    def text_of(data: Mapping[str, object]) -> str:
+        return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
+
+    before = text_of(scenario if baseline is None else baseline)
+    return _entry(f"item/{item_id}", title, f"# The scenario of a question: {title}\n{before}", None), (
+        f"# The scenario of a question: {title}\n{text_of(scenario)}"
+    )
 
 
 def _entry(key: str, title: str, text: str, folder: Path | None) -> Entry:

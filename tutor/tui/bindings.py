@@ -136,6 +136,8 @@ KEYS: Final = (
     Key("lab-restore", "f8", "restore", "as it came", "Put the scenario back as it came; Ctrl+Z takes that back.",
         "Lab"),
     Key("lab-add", "f9", "add_field", "add field", "Set a field that does not stand in the text.", "Lab"),
+    Key("lab-from-item", "b", "open_lab_here", "lab", "Open this question's scenario in the lab, to change it further.",
+        "Lab"),
     Key("plot-table", "t", "toggle_table", "table", "Show the numbers as tables instead of plots, or back.", "Plots"),
     Key("plot-save", "s", "save_report", "save", "Save a report as HTML, SVG or PNG, and how to run it again.",
         "Plots"),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 NAME_CELLS = 26
 EDGES = 4
 """Columns of a row that hold no text."""
+WIDE = 120
+"""From this many columns what a scenario teaches stands beside the list, on two fifths of them."""
 
 
 class LabScreen(TutorScreen):
@@ -145,7 +147,7 @@ class LabScreen(TutorScreen):
         return Option(Content.styled(f"   {text}", "$secondary"), disabled=True)
 
     def _row(self, entry: Entry, *, begun_too: bool, teaches: str = "") -> Option:
-        width = self.query_one("#main").size.width or self.size.width
+        width = self.size.width * 3 // 5 if self.size.width >= WIDE else self.size.width
         mark = "• " if begun_too else "  "
         room = width - NAME_CELLS - EDGES - 3
         return Option(

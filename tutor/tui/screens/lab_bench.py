@@ -42,9 +42,11 @@ class BenchScreen(RunningScreen):
         "lab-run", "lab-view", "lab-predict", "lab-plots", "lab-add", "lab-restore"
     )
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, text: str | None = None) -> None:
+        """`text` is what to go on with; None: what was left here, else the entry's own."""
         super().__init__()
         self.entry = entry
+        self.given_text = text
         self.checked = Checked(None)
         self.baseline = check(entry.text, entry.folder)
         self.differences: tuple[Difference, ...] = ()
@@ -81,10 +83,11 @@ class BenchScreen(RunningScreen):
         self.query_one("#summary-line").display = bool(self.entry.teaches)
         assert self.tutor.store is not None
         draft = draft_of(self.tutor.store, self.entry)
-        if draft is not None:
+        begin = self.given_text if self.given_text is not None and draft is None else draft
+        if begin is not None:
             with self.editor.prevent(TextArea.Changed):
-                self.editor.load_text(draft)
-            self.saved_text = draft
+                self.editor.load_text(begin)
+            self.saved_text = begin
         await self.read()
         if self.checked.scenario is not None:
             from tutor.lab.known_fields import addable

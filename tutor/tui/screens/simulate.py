@@ -53,7 +53,9 @@ class SimulateScreen(RunningScreen):
         "why it came out so. Bits say how much an outcome surprised, given your range and how sure you were: 1.4 is "
         "the mean of honest ranges. In the timeline p is preparation, · waiting in the queue, █ prefill and = decode."
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings("submit", "simulate", hidden=frozenset({"simulate"}))
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "submit", "simulate", "lab-from-item", hidden=frozenset({"simulate"})
+    )
 
     def __init__(
         self,
@@ -269,7 +271,19 @@ class SimulateScreen(RunningScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("submit", "simulate"):
             return self.result is None and not self.job
+        if action == "open_lab_here":
+            return self.result is not None
         return True
+
+    def action_open_lab_here(self) -> None:
+        """b, after the run: the scenario before the change as the baseline, the one after it to go on with."""
+        from tutor.lab.gallery import item_entry
+        from tutor.tui.screens.lab_bench import BenchScreen
+
+        plan = self.question.simulation
+        if plan is not None:
+            entry, text = item_entry(self.question.item_id, self.question.title, plan.scenario, plan.baseline)
+            self.app.push_screen(BenchScreen(entry, text))
 
     def show_progress(self, text: str) -> None:
         self.query_one("#status", Line).show(text, tone="note")

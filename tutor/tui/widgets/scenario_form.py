@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tutor.lab.scenario_text import Leaf
 
 MAX_VALUE = 400
-LABEL_CELLS = 38
+LABEL_CELLS = 33
 
 
 class ScenarioForm(VerticalGroup):
@@ -31,12 +31,13 @@ class ScenarioForm(VerticalGroup):
     ScenarioForm { height: 1fr; }
     ScenarioForm VerticalScroll { height: 1fr; }
     ScenarioForm .field { height: 1; padding: 0 1; }
-    ScenarioForm .label { width: 39; text-wrap: nowrap; }
-    ScenarioForm .value { width: 22; margin-right: 1; }
+    ScenarioForm .label { width: 34; text-wrap: nowrap; }
+    ScenarioForm .value { width: 24; margin-right: 1; }
     ScenarioForm .state { width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; color: $text-muted; }
     ScenarioForm .add { height: 1; padding: 0 1; background: $panel; }
     ScenarioForm .add Line { width: 12; color: $text-muted; }
     ScenarioForm .add Input { width: 1fr; }
+    Screen.-wide ScenarioForm .value { width: 13; }
     Screen.-narrow ScenarioForm .label { width: 28; }
     Screen.-short ScenarioForm, Screen.-short ScenarioForm VerticalScroll { height: auto; }
     """
