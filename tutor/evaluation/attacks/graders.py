@@ -1,0 +1,47 @@
+"""Graders to attack: code and evidence alone, or the model of the settings as the program uses it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from question_bank import Question
+from rubrics import CriterionId
+from tutor.errors import TutorError
+from tutor.evaluation.attacks.measure import Grades
+from tutor.evaluation.measures import record_of
+from tutor.grading import grade_answer
+
+
+async def by_evidence(question: Question, answer: str) -> frozenset[CriterionId]:
+    """What an answer earns without a model: the result by code, the rest by the evidence alone."""
+    try:
+        grade = await grade_answer(question, answer, endpoint=None)
+    except TutorError:
+        return frozenset()  # too long to be graded, so it earns nothing
+    records = {c.criterion: record_of(question, answer, c, None, with_model=False) for c in grade.criteria}
+    return frozenset(c for c, record in records.items() if record.verdict == "met")
+
+
+@asynccontextmanager
+async def by_settings(model: bool) -> AsyncIterator[Grades]:
+    """A grader with the model that the settings name, or without one."""
+    if not model:
+        yield by_evidence
+        return
+    from question_bank import load_bank
+    from tutor.cli.common import open_grader
+    from tutor.settings import load_settings
+
+    async with open_grader(load_settings(), load_bank()) as (grader, why):
+        if grader.model is None:
+            raise TutorError(f"No model: {why}", hint="Choose one with 'tutor model'.")
+
+        async def grades(question: Question, answer: str) -> frozenset[CriterionId]:
+            try:
+                grade = await grader.grade(question, answer)
+            except TutorError:
+                return frozenset()
+            return frozenset(c.criterion for c in grade.criteria if c.verdict == "met")
+
+        yield grades
