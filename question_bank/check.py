@@ -57,7 +57,7 @@ def check_item(lesson: Lesson, item: AnyItem, seeds: Sequence[int]) -> tuple[lis
     if isinstance(item, Checkpoint):
         return [*problems, *_checkpoint(item)], []
     questions: list[Question] = []
-    problems += _open_item(item, seeds, questions)
+    problems += _open_item(lesson, item, seeds, questions)
     return problems, questions
 
 
@@ -148,9 +148,9 @@ def _links_of_item(lesson: Lesson, item: AnyItem) -> Iterator[Problem]:
 # ---- open items ----------------------------------------------------------------------------------------------
 
 
-def _open_item(item: OpenItem, seeds: Sequence[int], questions: list[Question]) -> Iterator[Problem]:
+def _open_item(lesson: Lesson, item: OpenItem, seeds: Sequence[int], questions: list[Question]) -> Iterator[Problem]:
     """Problems of an open item; its questions are put into `questions`."""
-    yield from _units(item)
+    yield from _units(item, lesson.counts)
     # Without parameters every seed gives the same text.
     for seed in seeds if item.parameters else seeds[:1]:
         try:
@@ -176,14 +176,14 @@ def _open_item(item: OpenItem, seeds: Sequence[int], questions: list[Question]) 
             return
 
 
-def _units(item: OpenItem) -> Iterator[Problem]:
+def _units(item: OpenItem, counts: Collection[str]) -> Iterator[Problem]:
     units: dict[str, Unit] = {}
     named: list[tuple[str, str, Formula | None]] = [(name, spec.unit, None) for name, spec in item.parameters.items()]
     named += [(name, each.unit, each.formula) for name, each in item.derived.items()]
     named += [(name, each.unit, each.formula) for name, each in item.expected.items()]
     for name, text, formula in named:
         try:
-            units[name] = read_unit(text)
+            units[name] = read_unit(text, counts)
             if isinstance(formula, str) and not _agrees(formula, units, units[name]):
                 yield Problem(item.id, "unit", f"{name} is given in {text!r}, but {formula!r} gives another unit")
         except FormulaError as error:

@@ -110,6 +110,8 @@ class Lesson(Frozen):
     prerequisites: tuple[ItemId, ...] = ()
     """Ids of lessons to read first."""
     evidence_class: Line
+    counts: tuple[Line, ...] = Field(default=(), max_length=40)
+    """Names of things counted here that may be units beside the common ones, such as `pages`."""
     values: dict[Name, Formula] = Field(default_factory=dict, max_length=100)
     """Numbers that its figures are worked out from; each may use those above it."""
     sections: tuple[Section, ...] = Field(min_length=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -55,8 +55,11 @@ class Unit:
         return self.scale is None or other.scale is None or math.isclose(self.scale, other.scale)
 
 
-def read_unit(text: str) -> Unit:
-    """A unit such as "ms", "tokens/s" or "GiB". Raises FormulaError for one that is not known."""
+def read_unit(text: str, counts: Collection[str] = ()) -> Unit:
+    """A unit such as "ms", "tokens/s" or "GiB"; `counts` are names of further things that are counted.
+
+    Raises FormulaError for one that is not known.
+    """
     unit = Unit()
     for position, part in enumerate(text.split("/")):
         if part in _TIME:
@@ -65,10 +68,10 @@ def read_unit(text: str) -> Unit:
             factor = Unit(size=1, scale=_BYTES[part])
         elif part in _FLOP:
             factor = Unit(flop=1, scale=_FLOP[part])
-        elif part in _COUNTS:
+        elif part in _COUNTS or part in counts:
             factor = Unit()
         else:
-            close = get_close_matches(part, [*_TIME, *_BYTES, *_FLOP, *_COUNTS], n=1)
+            close = get_close_matches(part, [*_TIME, *_BYTES, *_FLOP, *_COUNTS, *counts], n=1)
             raise FormulaError(f"unknown unit {text!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
         unit = unit.combined(factor, 1 if position == 0 else -1)
     return unit

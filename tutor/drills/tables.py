@@ -189,8 +189,9 @@ def _headers(lines: Iterable[str], source: str) -> tuple[str, list[str], list[st
 
 def _line(fields: Iterable[object], separator: str) -> str:
     out = StringIO()
-    csv.writer(out, delimiter=separator, lineterminator="").writerow([_flat(field) for field in fields])
-    return out.getvalue()
+    # The writer quotes a field with line breaks, as code has them, only when these end its lines.
+    csv.writer(out, delimiter=separator, lineterminator="\n").writerow([_flat(field) for field in fields])
+    return out.getvalue().removesuffix("\n")
 
 
 def _flat(field: object) -> object:
