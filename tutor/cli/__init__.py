@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "eval": ("eval", "Measure a grader on labelled answers, and fit its coefficients."),
     "drill": ("drill", "Show what is due, and drill it; what was missed comes back."),
     "sim": ("sim", "Run the simulator on a scenario file."),
+    "predict": ("predict", "Predict what a change does, lock it, run it, compare; or list all predictions."),
     "measure": ("measure", "Put a scenario's load on a real server, and compare with a forecast."),
     "bank": ("bank", "Check, list and show the questions."),
     "model": ("model", "Show which models were found, and fetch the built-in one."),

@@ -73,7 +73,9 @@ def usual(scenario: Scenario) -> Chosen:
 
 def chosen_from(metric: str) -> Chosen | None:
     """The parts of a metric's name; None where a form has no such parts."""
+    from sim.metrics import STATISTICS as KNOWN
+
     parts = metric.split(".")
-    if len(parts) < 2 or parts[1] not in BY_ID:
+    if not 2 <= len(parts) <= 3 or parts[1] not in BY_ID or (len(parts) == 3 and parts[2] not in KNOWN):
         return None
     return Chosen(parts[0], parts[1], parts[2] if len(parts) > 2 else "mean")

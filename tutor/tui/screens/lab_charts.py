@@ -9,8 +9,8 @@ from textual.content import Content
 
 from sim.metrics import in_words, name_in_words
 from sim.timeline import GLYPHS
+from tutor.lab.words import measured
 from tutor.tui.safe import one_line
-from tutor.tui.screens.lab_words import measured
 from tutor.tui.widgets.plot import Chart, Limit, Line, Table, draw, table_content
 from tutor.tui.widgets.plot_scale import Scale, scale_of, tick_words
 from tutor.tui.words import clip_cells, pad

@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.message import Message
 
 from tutor.errors import TutorError
+from tutor.lab.words import measured
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.base import TutorScreen
-from tutor.tui.screens.lab_words import measured
 from tutor.tui.widgets.plot import Table, table_content
 from tutor.tui.widgets.ruled_line import RuledLine
 from tutor.tui.words import CONFIDENCE, clip_cells, plural

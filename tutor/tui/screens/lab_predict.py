@@ -28,10 +28,10 @@ from tutor.lab.quantities import ALL, QUANTITIES, STATISTICS, Chosen, usual
 from tutor.lab.scenario_text import check
 from tutor.lab.surprise import read_range
 from tutor.lab.topics import topics_of
+from tutor.lab.words import measured
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.lab_run import RunningScreen
-from tutor.tui.screens.lab_words import measured
 from tutor.tui.screens.prediction_words import outcome_content, predicted_content
 from tutor.tui.widgets.choice_row import ChoiceRow
 from tutor.tui.widgets.confidence import ConfidenceRow, Level

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from tutor.lab.words import measured
 from tutor.tui.safe import one_line
 from tutor.tui.widgets.plot import Table, table_content
 from tutor.tui.words import plural
@@ -31,18 +32,6 @@ def scenario_words(scenario: Scenario) -> str:
         f"{plural(total, 'request')} of {names} · {scenario.server.policy} · {plural(int(replicas), 'replica')} · "
         f"seed {scenario.seed}"
     )
-
-
-def measured(value: float | None) -> str:
-    """A number with as many digits as tell runs apart; "no sample" where there is none."""
-    if value is None:
-        return "no sample"
-    size = abs(value)
-    if size >= 1e7:
-        return f"{value:.4g}"
-    if size >= 100 or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}"
 
 
 def ratio_words(before: float | None, after: float | None) -> str:
