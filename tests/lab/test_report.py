@@ -57,6 +57,12 @@ def test_html_holds_both_texts_seed_versions_and_escapes_all(pair: Pair, tmp_pat
     assert not [name for name in path.parent.iterdir() if name.suffix == ".part"]
 
 
+def test_the_scenario_alone_is_a_file_that_runs_again(pair: Pair, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    save(report(pair), path)
+    assert check(path.read_text(encoding="utf-8")).scenario == scenario(CHANGED)
+
+
 def test_pictures_carry_the_scenario_and_are_the_same_each_time(pair: Pair, tmp_path: Path) -> None:
     for ending in (".svg", ".png"):
         one, other = tmp_path / f"one{ending}", tmp_path / f"other{ending}"
@@ -77,7 +83,7 @@ def test_a_claim_without_a_run_has_words_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["report.pdf", "report", "report.htm"])
 def test_other_endings_are_refused(pair: Pair, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ReportError, match=r"\.html, \.svg or \.png"):
+    with pytest.raises(ReportError, match=r"\.html, \.svg, \.png or"):
         save(report(pair), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -203,6 +203,17 @@ async def test_what_was_changed_is_there_again_and_can_be_put_back(open_tutor: O
         assert begun(store) == {}
 
 
+async def test_a_long_text_is_read_when_the_keys_rest(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        bench = await open_bench(pilot, "kv_pressure")
+        bench.editor.load_text("# padding\n" * 1000 + bench.entry.text.replace("max_seqs: 128", "max_seqs: 0"))
+        await pilot.pause()
+        assert bench.checked.scenario is None
+        await until(lambda: "must be at least 1" in bench.checked.sentence)
+        bench.editor.load_text("# padding\n" * 1000 + bench.entry.text)
+        await until(lambda: bench.checked.scenario is not None)
+
+
 async def test_a_run_can_be_stopped_and_the_screen_answers_meanwhile(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         bench = await open_bench(pilot, "kv_pressure")
@@ -274,3 +285,25 @@ async def test_esc_leads_home_and_enter_opens_the_highlighted_scenario(open_tuto
         assert pilot.app.screen is lab
         await pilot.press("escape")
         await until(lambda: isinstance(pilot.app.screen, HomeScreen))
+
+
+async def test_s_saves_what_is_shown_or_says_why_not(open_tutor: OpenTutor, tmp_path: Path) -> None:
+    async with open_tutor() as pilot:
+        bench = await open_bench(pilot, "scheduler_trace")
+        await run(pilot, bench)
+        await pilot.press("f7", "s")
+        plots = pilot.app.screen
+        assert isinstance(plots, PlotsScreen)
+        await pilot.pause()
+        name = plots.query_one("#save-path", Input)
+        assert name.has_focus
+        assert "scheduler_trace" in name.value
+        name.value = str(tmp_path / "x.pdf")
+        await pilot.press("enter")
+        await until(lambda: "a report is written as" in text_of(pilot))
+        name.value = str(tmp_path / "x.html")
+        await pilot.press("enter")
+        await until(lambda: "Saved as" in text_of(pilot), 30)
+        assert "chunk_tokens: 512" in (tmp_path / "x.html").read_text(encoding="utf-8")
+        await pilot.press("s", "escape")
+        assert pilot.app.screen is plots

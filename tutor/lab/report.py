@@ -19,7 +19,7 @@ from tutor.lab.pictures import has_pictures, rendered, run_picture
 if TYPE_CHECKING:
     from tutor.lab.runs import Pair, RateCurve
 
-ENDINGS: Final = (".html", ".svg", ".png")
+ENDINGS: Final = (".html", ".svg", ".png", ".yaml")
 _PACKAGES: Final = ("numpy", "simpy", "pydantic")
 _STYLE: Final = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c2126}"
@@ -89,12 +89,17 @@ def save(report: LabReport, path: Path) -> list[str]:
             written. A file that is there already is replaced as a whole or not at all.
     """
     if path.suffix not in ENDINGS:
-        raise ReportError(f"{path.name}: a report is written as .html, .svg or .png.", hint="Change the ending.")
+        raise ReportError(
+            f"{path.name}: a report is written as .html, .svg, .png or, the scenario alone, .yaml.",
+            hint="Change the ending.",
+        )
     told: list[str] = []
     if path.suffix == ".html":
         if report.pair is not None and not has_pictures():
             told.append("Without pictures: they need matplotlib, `pip install 'tutor[plots]'`.")
         data = as_html(report).encode()
+    elif path.suffix == ".yaml":
+        data = report.scenario.encode()
     else:
         if report.pair is None:
             raise ReportError("There is no run to draw.", hint="Save it as .html.")

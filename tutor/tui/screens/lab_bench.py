@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Input, TextArea
 
 from tutor.errors import TutorError
@@ -26,6 +27,9 @@ from tutor.tui.widgets.scenario_form import ScenarioForm
 
 SAVE_AFTER_S = 1.0
 WIDE = 120
+READ_AT_ONCE = 8_000
+"""Characters up to which the text is read at every key: some 20 ms."""
+READ_AFTER_S = 0.4
 
 
 class BenchScreen(RunningScreen):
@@ -56,6 +60,8 @@ class BenchScreen(RunningScreen):
         """What the last run gave."""
         self.ran_text = ""
         """The text that it was of."""
+        self.reading: Timer | None = None
+        """Reads a long text once the keys rest."""
 
     # --- layout -------------------------------------------------------------------------------------------------
 
@@ -156,8 +162,16 @@ class BenchScreen(RunningScreen):
 
     @on(TextArea.Changed, "#text")
     async def text_typed(self) -> None:
-        """The text changed, by the person or by the form."""
-        await self.read()
+        """The text changed, by the person or by the form; a long one is read when the keys rest."""
+        if self.reading is not None:
+            self.reading.stop()
+            self.reading = None
+        if len(self.editor.text) <= READ_AT_ONCE:
+            await self.read()
+        else:
+            self.checked = Checked(None, "Reading…")
+            self.refresh_bindings()
+            self.reading = self.set_timer(READ_AFTER_S, self.read)
 
     @on(ScenarioForm.Typed)
     def value_typed(self, message: ScenarioForm.Typed) -> None:

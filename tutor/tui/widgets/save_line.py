@@ -31,7 +31,7 @@ class SaveLine(VerticalGroup):
         path: Path
 
     def compose(self) -> ComposeResult:
-        yield Line("Save as .html (everything), .svg or .png (the picture); Enter saves, Esc closes", classes="-note")
+        yield Line("Save as .html (all), .svg, .png (picture) or .yaml (scenario); Enter saves", classes="-note")
         yield Input(id="save-path", max_length=1000)
         yield Line(id="save-problem")
 
