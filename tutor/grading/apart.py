@@ -34,6 +34,13 @@ _PART_OF = re.compile(
 )
 
 
+_OF_ALL = re.compile(
+    r"\b(?:out )?of (?:the |every )?(?P<all>\d[\d,]*) (?:[a-z-]{3,14},? ){0,2}(?P<part>\d[\d.,]*)"
+    r"(?= (?:are|is|were|was|take|fail|get|stay|be)\b)",
+    re.IGNORECASE,
+)
+
+
 def in_checks(parts: Sequence[Sentence]) -> Spans:
     """The sentences that tell of a check: a number there is a reading to come, unless it is named as the answer."""
     return Spans([(s.start, s.end) for s in parts if _CHECK.search(s.text)])
@@ -98,7 +105,7 @@ def shares(text: str, reads: Sequence[Read], question: Question) -> tuple[Read, 
     if not any(quantity_unit(e).dimension == "fraction" for e in question.expected):
         return tuple(reads)
     out = list(reads)
-    for match in _PART_OF.finditer(text):
+    for match in (*_PART_OF.finditer(text), *_OF_ALL.finditer(text)):
         part, whole = _whole(match["part"]), _whole(match["all"])
         if part is None or not whole or part >= whole:
             continue

@@ -14,7 +14,7 @@ from tutor.grading.wording import CONCLUDES, CORRECTION, finality
 
 _ADDS = re.compile(
     r"\b(?:plus|add(?:s|ed|ing)?|on top|together with|and then|including|minus|less|subtract\w*|times|multipl\w*|"
-    r"divid\w*|to which|gives?|makes?|becomes?)\b|\+|→|->|=>|⇒",
+    r"divid\w*|to which|gives?|makes?|becomes?|with|so|thus|hence|therefore)\b|\+|→|->|=>|⇒",
     re.IGNORECASE,
 )
 _ANSWERS = re.compile(
@@ -26,6 +26,12 @@ _HYPOTHETICAL = re.compile(
     re.I,
 )
 _DENIED = re.compile(r"\b(?:wrong|mistaken?|incorrect|not right|not true|false)\b", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"(?:fewer|less|more|lower|higher|longer|shorter|greater|smaller|worse|better) than (?:the )?$|"
+    r"\b(?:below|above|under|over) (?:the )?$",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r"\b(?:more|extra|less|fewer|another|additional|on top|longer)\b", re.IGNORECASE)
 _NEAR = 140
 
 
@@ -37,7 +43,8 @@ def challenges(question: Question, reading: Reading, expected: Expected, uses: S
     not: it may be a step, a given, or a reading that a check would give.
     """
     right = [u for u in uses if is_right(u, expected)]
-    sure = [(u, e) for e in question.expected for u in reading.uses if u.role == "assertion" and is_right(u, e)]
+    asserted = [u for u in reading.uses if u.role == "assertion"]
+    sure = [(u, e) for e in question.expected for u in asserted if is_right(u, e)] + [(u, expected) for u in right]
     if not right:
         return list(uses)
     offered = _offered(reading.folded.text, uses)
@@ -81,9 +88,17 @@ def _speaks(
         return True
     if any(_leads_to(question, reading, e, use, u) for u, e in sure if u.read.start > use.read.start):
         return False
+    if _rounds(right, expected, use) or (any(_follows_from(reading, expected, u, use) for u in before) and not slip):
+        return False
+    beside = [u for u in reading.uses if is_right(u, expected) and u.read.start < use.read.start]
+    beside = [u for u in beside if _together(reading, u, use)]
+    if any(_COMPARED.search(text[max(0, u.read.start - 16) : u.read.start]) for u in beside):
+        return False  # "fewer than 18.3 %, perhaps 9 %"
     if use.read.start in offered:
         return any(abs(u.read.start - use.read.start) < _NEAR for u in right)
-    if use.read.dimension == "none" and not use.tight and any(u.read.dimension != "none" for u in right):
+    measured = any(u.read.dimension != "none" for u in right)
+    on_the_way = any(_together(reading, use, u) for u in right if u.read.start > use.read.start)
+    if use.read.dimension == "none" and measured and (on_the_way or not use.tight):
         return False
     if reading_to_come or (use.check and not use.tight):
         return False
@@ -94,10 +109,44 @@ def _speaks(
     return use.tight or bool(slip) or (use.leads and (alone or bool(_ANSWERS.search(lead))))
 
 
+def _together(reading: Reading, first: Use, second: Use) -> bool:
+    """Whether two numbers stand in one sentence."""
+    return any(s.start <= first.read.start < s.end and s.start <= second.read.start < s.end for s in reading.sentences)
+
+
+def _rounds(right: Sequence[Use], expected: Expected, use: Use) -> bool:
+    """Whether a number is a right one said again with fewer digits: "about 18 %" for 18.3 %."""
+    if not use.read.approx or use.read.dimension == "none" or use.read.is_range:
+        return False
+    digits = use.read.text.strip("-≈~ ").partition(".")[2]
+    places = len(re.match(r"\d*", digits).group(0)) if digits else 0  # type: ignore[union-attr]
+    value = values_of(use, expected)[0]
+    return any(
+        u.read.unit == use.read.unit and math.isclose(round(values_of(u, expected)[0], places), value, rel_tol=1e-9)
+        for u in right
+    )
+
+
+def _follows_from(reading: Reading, expected: Expected, right: Use, use: Use) -> bool:
+    """Whether a number further on is a right one changed by another number: "10 % more, so $1.83"."""
+    a, b = values_of(right, expected)[0], values_of(use, expected)[0]
+    text = reading.folded.text
+    near = [
+        u.read for u in reading.uses
+        if right.read.end <= u.read.start < use.read.start and use.read.start - u.read.end < 60
+        and _MORE.search(text[u.read.end : use.read.start])
+    ]  # fmt: skip
+    return any(
+        math.isclose(b, made, rel_tol=0.006)
+        for r in near
+        for made in ((a * (1 + r.canonical), a * (1 - r.canonical)) if r.unit == "%" else (a + r.value, a - r.value))
+    )
+
+
 def _leads_to(question: Question, reading: Reading, expected: Expected, use: Use, later: Use) -> bool:
     """Whether a number is a step to a right one further on: words or another number turn it into that."""
     between = reading.folded.text[use.read.end : later.read.start]
-    if len(between) > _NEAR or CORRECTION.search(between):
+    if len(between) > _NEAR or CORRECTION.search(between) or re.search(r"\bor\b", between):
         return False
     if use.tight:
         return False

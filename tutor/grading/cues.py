@@ -153,6 +153,7 @@ def pair(reads: list[Read], cues: list[Cue], text: str) -> Pairs:
     read_first = reads[0].start < cues[0].start
     starts, ends = [c.start for c in cues], [c.end for c in cues]
     tied = [_tied(reads, cues, ends, n, text) for n in range(len(reads))]
+    behind: Cue | None = None
     for n, read in enumerate(reads):
         next_read = reads[n + 1].start if n + 1 < len(reads) else len(text)
         last_at = bisect_right(ends, read.start) - 1
@@ -165,12 +166,17 @@ def pair(reads: list[Read], cues: list[Cue], text: str) -> Pairs:
             # "1,050 ms The first token comes after 300 ms": the words belong to the number that follows them,
             # unless the sentence puts its words behind each number
             bound = re.match(r"\s*(?:for|to|until|till|as|is)\b", text[read.end : read.end + 8])
-            attached = attached and (
-                bool(bound) or (read_first and n == 0 and text[read.end : nearby.start].strip() != "")
+            follows = "," in text[nearby.end : next_read] or (
+                read_first and n == 0 and text[read.end : nearby.start].strip() != ""
             )
+            attached = attached and (bool(bound) or follows)
         pointed = attached and bool(re.match(r"\s*(?:=>|→|->|⇒|\()", text[read.end : read.end + 4]))
+        if tight and last is behind and re.search(r"[,;]", text[last.end : read.start] if last else ""):
+            # "$0.667 at the test's rate, $1.67 really": the words belong to the number before them
+            tight, last = False, None
         if nearby and attached and (read_first or pointed):
             pairs[read] = (nearby, True)
+            behind = nearby
         elif last and tight:
             pairs[read] = (last, True)
         elif nearby and (attached or read_first):

@@ -127,7 +127,7 @@ def _is_money(text: str, at: int) -> bool:
     inside = text[at + 1 : closing]
     if not inside[:1].isdigit():
         return False
-    prose = any(read_unit(inside, word.start()) is None for word in _WORD.finditer(inside))
+    prose = sum(read_unit(inside, word.start()) is None for word in _WORD.finditer(inside)) > 1
     return inside[-1] in " \u00a0(" or (prose and not _MATH.search(inside))
 
 

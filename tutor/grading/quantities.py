@@ -60,7 +60,8 @@ def fits(read: Read, quantity: Asked) -> bool:
         return True
     if unit.dimension == "none":
         # "fails four times" counts how often something happens
-        return read.dimension in {"count", "factor", "fraction"} and not (read.spelt and read.dimension == "factor")
+        often = read.spelt and read.dimension == "factor"
+        return base_of(read.dimension)[0] in {"count", "factor", "fraction"} and not often
     if read.dimension == "rate":
         return unit.dimension.endswith("_rate")
     if read.dimension == "count_rate":

@@ -319,7 +319,8 @@ def grade_findings(
             slip_id=next((f.slip.id for f in bad if f.slip), None),
         )  # fmt: skip
     question_put = _ask(open_[0]) if open_ else ""
-    if not question_put and len(timed) >= _MANY_STRAYS and not any(u.tight for u in reading.uses):
+    bare = not any(u.tight or u.chain or u.ordered or u.leads for u in reading.uses if u.role == "assertion")
+    if not question_put and len(timed) >= _MANY_STRAYS and bare:
         question_put = f"Which of your numbers is the {question.expected[0].label}?"
     if open_ and open_[0].expected.name in asked:
         return CriterionGrade(

@@ -120,6 +120,7 @@ _PER = re.compile(
 # "62 attempts/s", "62 tentatives par seconde", "62 a second": whatever is counted, it is a rate.
 _ANY_RATE = re.compile(
     r"(?:[^\W\d_]{3,14}(?:\s?/\s?|\s(?:per|an?|each|every|pro|je|par|por|в|al)\s)|"
+    r"(?:[^\W\d_]{3,14}\s){2}(?:every|each|per)\s|"
     r"\s?(?:/\s?|per[ -]|(?:an?|each|every|pro|je|par|por|в|al)\s))"
     r"(?P<noun>s|sec|second|min|minute|h|hour|Sekunde|seconde|segundo|секунду|secondo|Minute|Stunde|heure)\b"
 )

@@ -86,7 +86,7 @@ _OTHERS = _any(
 )
 _THINK = _any(
     r"""think | say | expect | guess | assume | answer | claim | argue | believe | conclude | reckon | suppose |
-    write | be tempted"""
+    write | compute | calculate | report | quote | state | arrive at | come up with | be tempted"""
 )
 _REPORTED = re.compile(
     r"\b"
@@ -150,7 +150,8 @@ _STRONG = re.compile(
     re.IGNORECASE,
 )
 _MOVES = _any(
-    r"""becomes? | rises? | rose | climbs? | grows? | jumps? | goes (?:up )?to | moves? (?:from|to) |
+    r"""becomes? | rises? | rose | approach\w* | tends? to | towards? |
+    (?:comes?|gets?) (?:near|close to) | climbs? | grows? | jumps? | goes (?:up )?to | moves? (?:from|to) |
     go (?:up )?to | increas\w+ | shifts?"""
 )
 _MOVING = re.compile(rf"\b{_MOVES}\b|→\s*|->\s*", re.IGNORECASE)
@@ -231,7 +232,7 @@ CORRECTION = re.compile(
     wrong | should (?:be|have been) | nope | my bad | update | fixing | fixed | make it | take back |
     after all |
     the (?:correct|right|proper|true|real) (?:\w+ )?(?:is|was|one|value|answer|figure|count|number|result) |
-    forgot | left out | hmm | strike | instead | in truth | really | then it's"""
+    forgot | (?<!s )left out | hmm | strike | instead | in truth | really | then it's"""
     )
     + r"\b|(?:^|[\s.,;:!?-])no\b(?:\W|\s*$)(?!\s?(?:more|less|other|queue|need|change))|"
     r"\bbut (?:it|it's|is|the|really|actually|in|i|meant|that|that's|with|there|after|now)\b",
@@ -249,7 +250,7 @@ _FINAL = re.compile(
 )
 _MINE = re.compile(
     r"\b(?:my (?:final )?(?:answer|pick|choice)|I(?:'d|'ll| will| would)? "
-    r"(?:say|answer|get|conclude|claim|settle|choose|pick|go with|stick))\b",
+    r"(?:say|answer|get|conclude|claim|state|settle|choose|pick|go with|stick))\b",
     re.IGNORECASE,
 )
 
@@ -293,6 +294,9 @@ def rejected(around: Around) -> bool:
     """Whether the number is denied, said to be wrong, put into another's mouth, or asked about."""
     before, after = around.before, around.after
     near = before[-90:]
+    clause = re.split(r"[.;:!?,(]\s|\n|\bbut\b|\bso\b|=", near)[-1]
+    if _WHETHER.search(clause) or _SCORN_BEFORE.search(clause) or _SCORN_AFTER.match(after[:90]):
+        return True
     if _REJECT_BEFORE.search(near) or _DENY.search(near) or _REJECT_AFTER.match(after[:90]):
         return True
     if _LOOKS.search(near) and re.match(r"[\s,]*\bbut\b", after[:8]):
@@ -311,6 +315,23 @@ _ATTITUDE = _any(
     mislead\w* | tempt\w* | pretend\w* | myth | fallacy | trap | beware | avoid\w* | out of the question |
     anything but | unable | fails? to"""
 )
+_SCORN = _any(
+    r"""refus\w+ to | den(?:y|ies|ied) | silly | absurd\w* | foolish\w* | ridiculous\w* | nonsens\w* | bogus |
+    far from | nowhere near | nothing like | fall for | out of the question | wrong"""
+)
+_SCORN_BEFORE = re.compile(
+    rf"\b(?:{_SCORN})(?:\s+[a-z']+){{0,4}}\s+$|"
+    r"\b(?:(?:does|do|did|will|would|can|could|is|are)(?: \w+)? not|cannot|\w+n't|never)(?: \w+)? \w+ "
+    r"(?:at|in|after|by|to|until|for)\s+$",
+    re.IGNORECASE,
+)
+_SCORN_AFTER = re.compile(
+    r"^(?:\s+[a-z]+){0,4}\s+(?:cannot possibly|is out of the question|is (?:plainly |simply |clearly )?"
+    r"(?:absurd|nonsense|ridiculous|silly|impossible))\b|"
+    r"^[^.;]{0,60},? but (?:neither|none|both are (?:wrong|off))\b",
+    re.IGNORECASE,
+)
+_WHETHER = re.compile(r"\bwhether\b", re.IGNORECASE)
 _DOUBT_BEFORE = re.compile(
     rf"\b(?:{_ATTITUDE})\b(?:\W+[\w']+){{0,6}}\W*$|(?:\b(?:not|never|cannot|neither|nor)|n't)(?:\s+[a-z']+){{0,4}}\s+$",
     re.IGNORECASE,
