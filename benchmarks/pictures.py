@@ -2,8 +2,9 @@
 
     python -m benchmarks.pictures [FOLDER]
 
-Drives the program without a terminal at 80x24, 120x40 and 200x50: Home, the lesson, an answer that is graded, and
-the simulator's check; writes one SVG each. An own, empty data directory is used; the model's folder is the usual one.
+Drives the program without a terminal at 80x24, 120x40 and 200x50: Home, the lesson, an answer that is graded,
+the simulator's check, and the lab; writes one SVG each. An own, empty data directory is used; the model's folder is
+the usual one.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ ANSWER = (
     "at 25 ms. I would check the dashboard."
 )
 TIME_LIMIT_S = 300.0
+LAB_SCENARIO = 5
+"""Rows down to the scenario of the KV cache under pressure."""
+LAB_CHANGE = "server.watermark = 0.05"
+KEY_NAMES = {" ": "space", ".": "full_stop", "=": "equals_sign", "_": "underscore"}
 
 
 async def until(pilot: Pilot[int], done: object) -> None:
@@ -91,11 +96,51 @@ async def session_at(size: tuple[int, int], folder: Path) -> None:
             save("simulated")
 
 
+async def lab_at(size: tuple[int, int], folder: Path) -> None:
+    """The lab at one size: a change is predicted, locked, run and looked at."""
+    settings = load_settings({"model.discover": False, "model.use_embedded": False})
+    with tempfile.TemporaryDirectory() as scratch, open_store(Path(scratch) / "tutor.db") as store:
+        app = TutorApp(settings, store, load_bank())
+
+        def save(name: str) -> None:
+            path = folder / f"{name}-{size[0]}x{size[1]}.svg"
+            path.write_text(self_contained(app.export_screenshot(title="Tutor")), encoding="utf-8")
+            print(path)
+
+        async def rest() -> None:
+            await pilot.pause(0.3)
+            await until(pilot, lambda: not getattr(app.screen, "job", ""))
+            await pilot.pause(0.3)
+
+        async with app.run_test(size=size, notifications=True, tooltips=True) as pilot:
+            await until(pilot, lambda: app.model.settled and bool(app.screen.query("#places")))
+            await pilot.press("b")
+            await pilot.pause(0.5)
+            save("lab-list")
+            await pilot.press(*["down"] * LAB_SCENARIO, "enter")
+            await pilot.pause(0.5)
+            await pilot.press("f9", *[KEY_NAMES.get(char, char) for char in LAB_CHANGE], "enter", "f4")
+            await rest()
+            await pilot.press(
+                *"30000", "enter", *[KEY_NAMES.get(char, char) for char in "25000 to 34000"], "enter", "2"
+            )
+            await pilot.press("ctrl+s")
+            await rest()
+            save("lab-prediction")
+            await pilot.press("escape", "f2")
+            await rest()
+            save("lab-bench")
+            await pilot.press("f7", "right", "right")
+            await rest()
+            save("lab-plots")
+
+
 def main(folder: Path) -> None:
     """All sizes, one after the other."""
     os.environ.pop("NO_COLOR", None)
     folder.mkdir(parents=True, exist_ok=True)
     for size in SIZES:
+        asyncio.run(lab_at(size, folder))
         asyncio.run(session_at(size, folder))
 
 

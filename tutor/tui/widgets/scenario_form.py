@@ -37,9 +37,6 @@ class ScenarioForm(VerticalGroup):
     ScenarioForm .add { height: 1; padding: 0 1; background: $panel; }
     ScenarioForm .add Line { width: 12; color: $text-muted; }
     ScenarioForm .add Input { width: 1fr; }
-    Screen.-wide ScenarioForm .value { width: 13; }
-    Screen.-narrow ScenarioForm .label { width: 28; }
-    Screen.-short ScenarioForm, Screen.-short ScenarioForm VerticalScroll { height: auto; }
     """
 
     @dataclass
