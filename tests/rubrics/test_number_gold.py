@@ -29,15 +29,15 @@ def test_texts_are_not_labelled_twice() -> None:
 def test_code_reads_them_as_labelled() -> None:
     outcomes = measure(SNIPPETS)
     wrong = [o.snippet.id for o in outcomes if not o.right]
-    assert accuracy(o for o in outcomes if not o.snippet.held_out) >= 0.98, wrong
+    assert accuracy(o for o in outcomes if not o.snippet.held_out) >= 0.97, wrong
     assert accuracy(o for o in outcomes if o.snippet.held_out) >= HELD_OUT_FLOOR, wrong
     assert sum(o.false_accept for o in outcomes if not o.snippet.held_out) == 0
     assert sum(o.false_accept for o in outcomes) <= FALSE_ACCEPTS_AT_MOST
 
 
 # What was measured; the first half of the snippets alone shaped the reader.
-HELD_OUT_FLOOR = 0.92
-FALSE_ACCEPTS_AT_MOST = 6
+HELD_OUT_FLOOR = 0.95
+FALSE_ACCEPTS_AT_MOST = 3
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ _SETTING = r"\b(?:with|for|under|from|in|by|using|on|of)\s+(?:the\s+|an?\s+|our\
 _SMALL = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|every)"
 _OF = r"(?:in|out of|of|von|aus|sur|из)"
 _PART_OF = re.compile(
-    rf"(?<![\w.,/^])(?P<part>\d[\d.,]*|{_SMALL})\s+(?:[a-z]{{3,12}}\s+)?{_OF}\s+"
+    rf"(?<![\w.,/^])(?P<part>\d[\d.,]*|{_SMALL})\s+(?:[a-z]{{3,12}}\s+){{0,2}}{_OF}\s+"
     rf"(?P<all>(?:an?\s+|every\s+|the\s+|all\s+)?(?:\d[\d,]*|{_SMALL}|hundred|thousand|million))(?![\w.]*\d)(?!\s*%)",
     re.IGNORECASE,
 )

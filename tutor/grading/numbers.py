@@ -116,6 +116,10 @@ def _with_unit(text: str, start: int, end: int) -> tuple[Unit, int]:
     if MONEY.search(text[max(0, start - 4) : start]):
         return price(text, end, Unit("$", "money", 1.0))
     found = read_unit(text, at)
+    if found is None and (bracket := re.match(r"\s?\((?:in )?", text[end : end + 6])) is not None:
+        inside = read_unit(text, end + bracket.end())
+        if inside is not None and text[inside[1] : inside[1] + 1] in {")", ","} and inside[0].dimension != "count":
+            found = inside  # "1.05 (seconds)"
     if found is None and (cell := _CELL.match(text, end)) is not None:
         found = read_unit(text, cell.end())
     if found is not None:

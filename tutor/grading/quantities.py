@@ -83,7 +83,10 @@ def in_unit(read: Read, quantity: Asked, written: float | None = None) -> float:
     unit = quantity_unit(quantity)
     value = read.value if written is None else written
     if read.dimension == "none":
-        share = unit.dimension == "fraction" and 0 < abs(value) <= 1 < abs(quantity.value)
+        # 0.216 is a share where 21.6 % are asked for, and so is 0.008 where 0.8 % are
+        tolerance = quantity.rel_tolerance if isinstance(quantity, Expected) else 0.002
+        exact = math.isclose(value / unit.factor, quantity.value, rel_tol=tolerance)
+        share = unit.dimension == "fraction" and 0 < abs(value) <= 1 and (abs(quantity.value) > 1 or exact)
         return value / unit.factor if share else value
     if unit.dimension == "none" or (read.dimension == "fraction" and unit.dimension == "factor"):
         return value if read.unit else value * read.factor

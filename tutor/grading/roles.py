@@ -147,9 +147,13 @@ def is_pair(chain: Chain) -> bool:
 
 def _quotients(text: str, reads: Sequence[Read], chains: Sequence[Chain], question: Question) -> tuple[Read, ...]:
     """The reads, with "5/2" as one where a share or a factor is asked for and nothing else could be meant."""
-    if not all(quantity_unit(e).dimension in {"factor", "fraction", "none"} for e in question.expected):
-        return tuple(reads)
-    whole = {c.indexes: c.value for c in chains if is_pair(c) and all(reads[i].dimension == "none" for i in c.indexes)}
+    plain_ones = [e for e in question.expected if quantity_unit(e).dimension in {"factor", "fraction", "none"}]
+    only = len(plain_ones) == len(question.expected)
+    whole = {
+        c.indexes: c.value for c in chains
+        if is_pair(c) and all(reads[i].dimension == "none" for i in c.indexes)
+        and (only or any(math.isclose(c.value, e.value, rel_tol=e.rel_tolerance) for e in plain_ones))
+    }  # fmt: skip
     out: list[Read] = []
     for index, read in enumerate(reads):
         value = next((v for i, v in whole.items() if i[0] == index), None)
@@ -208,6 +212,14 @@ def _around(text: str, reads: Sequence[Read], parts: Sequence[Sentence], starts:
     )
 
 
+def _changed(question: Question, text: str, new: Read, old: Read) -> bool:
+    """Whether "320 instead of 420 ms" states two results asked for, after and before a change."""
+    if not re.fullmatch(r"[^\d.;]{0,12}\b(?:instead of|rather than|not)\s+", text[new.end : old.start]):
+        return False
+    right = [next((e.name for e in question.expected if equals(r, e, e.rel_tolerance)), None) for r in (new, old)]
+    return None not in right and right[0] != right[1]
+
+
 def _roles(
     text: str,
     reads: Sequence[Read],
@@ -228,6 +240,7 @@ def _roles(
         at = bisect_right(starts, read.start) - 1
         sentence = parts[at] if at >= 0 else Sentence(text, 0, len(text))
         last = found[-1][0] if found else "assertion"
+        changed = bool(index) and last != "rejected" and _changed(question, text, reads[index - 1], read)
         joined = bool(re.fullmatch(r"\W*(?:n?or)\W*", text[reads[index - 1].end : read.start])) if index else False
         listed = _INTERVAL.search(around.before[-24:]) or _INTERVAL_END.match(around.after[:24])
         choice = offered(around) or (len(question.expected) == 1 and bool(listed))
@@ -239,7 +252,7 @@ def _roles(
             role = "step"
         elif (
             struck.covers(read.start)
-            or rejected(around)
+            or (rejected(around) and not changed)
             or _NEVER.match(text, read.end)
             or (joined and last == "rejected")
         ):

@@ -92,7 +92,8 @@ _REPORTED = re.compile(
     r"\b"
     + _any(
         rf"(?:one|you|we|they) (?:might|may|could) (?:\w+ ){{0,2}}{_THINK}\b",
-        rf"{_OTHERS}\b[\w\s']{{0,24}}\b(?:{_THINK}(?:e?s)?|said|told|thought|claimed|gets?|calculates?|counts?)\b",
+        rf"{_OTHERS}\b[\w\s']{{0,24}}\b(?:{_THINK}(?:e?s)?|said|told|thought|claimed|answered|wrote|replied|guessed|believed|"
+        r"computed|calculated|reported|stated|gets?|calculates?|counts?)\b",
         rf"they {_THINK}\b",
         r"one would get\b",
         r"naive(?:ly)?\b",
@@ -137,7 +138,7 @@ _STRONG = re.compile(
     r"\b"
     + _any(
         r"""let (?:the )?(?:\w+ ){0,2}(?:=|be) | (?<!\w )assume(?=\s*$) | if |
-    suppose | supposing | imagine | (?:^|(?<=[.,;:] ))were (?:the|it|there|this|that|we|I) | doubl\w* |
+    suppose | supposing | imagine | ^\W*were | (?<=[.,;:] )were (?:the|it|there|this|that|we|I) | doubl\w* |
     twice | in that case |
     had (?:the|we|it|there) | should (?:the|it|they) | instead(?! of) | e\.g | (?<!hmm),\s+say,?(?=\s*$) |
     after(?=:\s*$) | such as |
@@ -343,6 +344,13 @@ _DOUBT_AFTER = re.compile(
 )
 
 
+_MAYBE = re.compile(r"\b(?:could|might|may|can)(?: \w+)? be[\s≈~]*$|^\W*(?:who knows|no idea)\b", re.IGNORECASE)
+# "That it completes at 1,050 ms is …" passes a judgement, whatever it is.
+_THAT = re.compile(
+    r"^\W*(?:that|the idea|the claim|the view)\b(?! (?:is|means|gives|makes|leaves|was|adds|takes))", re.I
+)
+
+
 def doubted(around: Around) -> bool:
     """Whether the number's clause holds words of denial or of a low opinion, in whatever phrase.
 
@@ -350,6 +358,8 @@ def doubted(around: Around) -> bool:
     """
     before = re.split(r"[.;:!?,(]\s|\n|\bbut\b|\bso\b|=", around.before[-100:])[-1]
     after = re.split(r"[.;:!?,)(]|\n|\bbut\b|\band\b|\bnot \d|\d", around.after[:80])[0]
+    if _MAYBE.search(before) or (_THAT.match(around.before) and re.search(r"\bis\b", around.after)):
+        return True
     return bool(_DOUBT_BEFORE.search(_MODEST.sub("", before)) or _DOUBT_AFTER.match(_MODEST.sub("", after)))
 
 
