@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, which people with any colour vision tell apart; the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from sim.experiment.comparison import Outcome
     from tutor.lab.figures import Curve, Figures
     from tutor.lab.runs import Pair, RateCurve
 
@@ -60,6 +62,40 @@ def run_picture(pair: Pair, curves: Sequence[RateCurve] = (), title: str = "", f
         axes = grid[2][0]
         axes.set_axis_on()
         _curve(axes, curves)
+    figure.suptitle(title, fontsize=11)
+    if foot:
+        figure.supxlabel(foot, fontsize=7, color="#555555")
+    return figure
+
+
+def claim_picture(outcome: Outcome, title: str = "", foot: str = "") -> Figure:
+    """For each statement its interval against what it allows, and the replications behind it. Raises NoPictures."""
+    from tutor.lab.statements import shown_in, words_of
+
+    figure = _new(10, 1.3 * len(outcome.terms) + 1.2)
+    grid = figure.subplots(len(outcome.terms), 1, squeeze=False)[:, 0]
+    for axes, one in zip(grid, outcome.terms, strict=True):
+        _, factor, unit = shown_in(one)
+        axes.set_title(f"{words_of(one.term)}: {one.verdict}", fontsize=10, loc="left")
+        axes.set_yticks([])
+        axes.set_xlabel(unit, fontsize=8)
+        if one.estimate is None or one.interval is None:
+            axes.text(0.5, 0.5, one.note or "no sample", ha="center", transform=axes.transAxes)
+            continue
+        values = [value * factor for value in one.values]
+        low, high = (value * factor for value in one.interval)
+        ends = [end * factor for end in one.term.region if math.isfinite(end)]
+        shown = [*values, low, high, *ends]
+        span = (max(shown) - min(shown)) or abs(max(shown)) or 1.0
+        left, right = min(shown) - 0.1 * span, max(shown) + 0.1 * span
+        least, most = one.term.region
+        axes.axvspan(max(least * factor, left), min(most * factor, right), color="#009E73", alpha=0.15, label="claimed")
+        axes.plot(values, [0.25] * len(values), "|", color="#666666", markersize=9, label=f"{len(values)} replications")
+        axes.plot([low, high], [0.6, 0.6], color="#0072B2", linewidth=2)
+        axes.plot([one.estimate * factor], [0.6], "o", color="#0072B2", label=f"mean at {100 * one.level:.4g} %")
+        axes.set_xlim(left, right)
+        axes.set_ylim(0, 1)
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.suptitle(title, fontsize=11)
     if foot:
         figure.supxlabel(foot, fontsize=7, color="#555555")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from tutor import __version__
 from tutor.errors import TutorError
-from tutor.lab.pictures import has_pictures, rendered, run_picture
+from tutor.lab.pictures import claim_picture, has_pictures, rendered, run_picture
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sim.experiment.comparison import Outcome
     from tutor.lab.runs import Pair, RateCurve
 
 ENDINGS: Final = (".html", ".svg", ".png", ".yaml")
@@ -59,11 +62,25 @@ class LabReport:
     baseline: str
     """The text before the change; empty where there is one side only."""
     pair: Pair | None
-    """What is drawn; None: no picture."""
+    """A run that is drawn."""
     curves: Sequence[RateCurve]
     made_at: datetime
+    outcome: Outcome | None = None
+    """A settled claim, drawn before the run."""
     again: str = ""
     """The command that gives it again from the two texts, when it is not a plain run."""
+
+    @property
+    def seed(self) -> int | None:
+        """The first one; None where nothing was run."""
+        if self.outcome is not None:
+            return self.outcome.first_seed
+        return None if self.pair is None else self.pair.yours.seed
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is anything to draw."""
+        return self.pair is not None or self.outcome is not None
 
     def versions(self) -> str:
         """Everything whose change could change a number."""
@@ -95,13 +112,13 @@ def save(report: LabReport, path: Path) -> list[str]:
         )
     told: list[str] = []
     if path.suffix == ".html":
-        if report.pair is not None and not has_pictures():
+        if report.drawn and not has_pictures():
             told.append("Without pictures: they need matplotlib, `pip install 'tutor[plots]'`.")
         data = as_html(report).encode()
     elif path.suffix == ".yaml":
         data = report.scenario.encode()
     else:
-        if report.pair is None:
+        if not report.drawn:
             raise ReportError("There is no run to draw.", hint="Save it as .html.")
         if not has_pictures():
             raise ReportError(
@@ -120,11 +137,18 @@ def save(report: LabReport, path: Path) -> list[str]:
     return told
 
 
+def _figures(report: LabReport, *, captions: bool) -> Iterator[Figure]:
+    """The pictures, the most telling one first."""
+    title = report.title if captions else ""
+    foot = f"seed {report.seed} · {report.versions()}" if captions else ""
+    if report.outcome is not None:
+        yield claim_picture(report.outcome, title, foot)
+    if report.pair is not None:
+        yield run_picture(report.pair, report.curves, title, foot)
+
+
 def _picture(report: LabReport, kind: str) -> bytes:
-    assert report.pair is not None
-    figure = run_picture(
-        report.pair, report.curves, report.title, f"seed {report.pair.yours.seed} · {report.versions()}"
-    )
+    figure = next(_figures(report, captions=True))
     known = {"Title": report.title, "Software": report.versions(), "Description": report.scenario}
     if report.baseline:
         known["Comment"] = f"baseline:\n{report.baseline}"
@@ -133,7 +157,7 @@ def _picture(report: LabReport, kind: str) -> bytes:
 
 def as_html(report: LabReport) -> str:
     """One file that needs no other; everything from outside is escaped."""
-    seeds = "" if report.pair is None else f", seed {report.pair.yours.seed}"
+    seeds = "" if report.seed is None else f", seed {report.seed}"
     parts = [
         "<!doctype html>",
         '<html lang="en"><meta charset="utf-8">',
@@ -142,8 +166,7 @@ def as_html(report: LabReport) -> str:
         f"<p>{report.made_at:%Y-%m-%d %H:%M} · {_text(report.versions())}{seeds}</p>",
         *(f"<p>{_text(sentence)}</p>" for sentence in report.sentences),
     ]
-    if report.pair is not None and has_pictures():
-        figure = run_picture(report.pair, report.curves)
+    for figure in _figures(report, captions=False) if has_pictures() else ():
         svg = rendered(figure, "svg").decode()
         parts.append(f"<figure>{svg[svg.index('<svg') :]}</figure>")
     parts += [_table(table) for table in report.tables]

@@ -49,22 +49,30 @@ class Range:
         return self.low - slack <= value <= self.high + slack
 
 
-def read_range(text: str, value: float) -> Range | str:
-    """The range as typed, such as `30 to 50`, `30-50`, `±10 %` or `± 5`; or a sentence about what is wrong with it."""
-    if around := _AROUND.match(text):
+def read_range(text: str, value: float | None = None) -> Range | str:
+    """The range as typed, such as `30 to 50`, `30-50`, `±10 %` or `± 5`; or a sentence about what is wrong with it.
+
+    `value` is the number that it stands around; without one only a lower and an upper end are a range.
+    """
+    if value is not None and (around := _AROUND.match(text)):
         by = abs(_number(around[1] or around[3])) * (abs(value) / 100 if around[2] or around[3] else 1)
         return Range(value - by, value + by)
     between = _BETWEEN.match(text)
     if between is None:
-        return f"“{text.strip()}” is no range. Write it as 30 to 50, or as ±10 %."
+        return f"“{text.strip()}” is no range. Write it as 30 to 50{', or as ±10 %' if value is not None else ''}."
     low, high = sorted((_number(between[1]), _number(between[2])))
-    if not low <= value <= high:
+    if value is not None and not low <= value <= high:
         return f"The range {low:g} to {high:g} does not hold your own number {value:g}."
     return Range(low, high)
 
 
+def read_number(text: str) -> float | None:
+    """A number as typed, with or without thousands separators; None when it is none."""
+    return _number(text) if re.fullmatch(rf"\s*{_NUMBER}\s*", text) else None
+
+
 def _number(text: str) -> float:
-    return float(re.sub(r"[,_ ]", "", text))
+    return float(re.sub(r"[,_\s]", "", text))
 
 
 def surprise_bits(

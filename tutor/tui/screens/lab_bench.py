@@ -43,7 +43,7 @@ class BenchScreen(RunningScreen):
         "text is on the disk within two seconds; F8 puts the scenario back as it came, Ctrl+Z takes a change back."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "lab-run", "lab-view", "lab-predict", "lab-plots", "lab-add", "lab-restore"
+        "lab-run", "lab-view", "lab-predict", "lab-claim", "lab-plots", "lab-add", "lab-restore"
     )
 
     def __init__(self, entry: Entry, text: str | None = None) -> None:
@@ -244,7 +244,7 @@ class BenchScreen(RunningScreen):
         match action:
             case "run_scenario":
                 return self.checked.scenario is not None and not self.job
-            case "predict":
+            case "predict" | "claim":
                 return self.checked.scenario is not None and not self.job
             case "show_plots":
                 return self.pair is not None
@@ -328,6 +328,13 @@ class BenchScreen(RunningScreen):
             return
         baseline = self.entry.text if self.differences else ""
         self.app.push_screen(PredictScreen(self.entry.title, text, baseline, entry=self.entry))
+
+    def action_claim(self) -> None:
+        """F6."""
+        from tutor.tui.screens.lab_claim import ClaimScreen
+
+        self.keep()
+        self.app.push_screen(ClaimScreen(self.entry, self.editor.text))
 
     def action_add_field(self) -> None:
         """F9."""

@@ -1,0 +1,128 @@
+"""Claims in the lab: statements by form, settled with an interval, saved; nothing wrong is ever run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from sim.experiment.terms import Term
+from tests.tui.conftest import OpenTutor, TutorPilot, text_of, until
+from tests.tui.test_lab import SIZES, open_bench
+from tutor.lab.quantities import Chosen
+from tutor.lab.statements import term_of, words_of
+from tutor.tui.screens.lab_claim import ClaimScreen
+from tutor.tui.widgets.choice_row import ChoiceRow
+
+
+async def open_claim(pilot: TutorPilot, name: str = "long_prompts_among_chats", budget: str = "256") -> ClaimScreen:
+    """A changed scenario and F6."""
+    bench = await open_bench(pilot, name)
+    if budget:
+        field = bench.form.inputs["server.token_budget"]
+        field.focus()
+        await pilot.press("end", *["backspace"] * len(field.value), *budget)
+        await pilot.pause()
+    await pilot.press("f6")
+    await until(lambda: isinstance(pilot.app.screen, ClaimScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, ClaimScreen)
+    await pilot.pause()
+    return screen
+
+
+async def settle(pilot: TutorPilot, screen: ClaimScreen) -> None:
+    """^S, to the verdict."""
+    screen.outcome = None
+    await pilot.press("ctrl+s")
+    await until(lambda: screen.outcome is not None, 60)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_claim_by_keys_is_settled_with_its_interval(open_tutor: OpenTutor, size: tuple[int, int]) -> None:
+    async with open_tutor(size) as pilot:
+        screen = await open_claim(pilot)
+        assert screen.max_scroll_x == 0
+        await pilot.press(*"20", "f9")
+        await pilot.pause()
+        assert "chat ITL p95 at most 20 ms" in text_of(pilot)
+        screen.query_one("#class", ChoiceRow).choose("document")
+        screen.query_one("#quantity", ChoiceRow).choose("ttft_s")
+        screen.query_one("#relation", ChoiceRow).choose("higher")
+        await settle(pilot, screen)
+        outcome = screen.outcome
+        assert outcome is not None
+        assert [words_of(one.term) for one in outcome.terms] == [
+            "chat ITL p95 at most 20 ms",
+            "document TTFT p95 higher",
+        ]
+        assert outcome.verdict == "supported"
+        screen.query_one("#page").scroll_end(animate=False)
+        await pilot.pause()
+        text = text_of(pilot)
+        assert "supported" in text
+        assert "├" in text
+        assert "▒" in text
+
+
+async def test_a_wrong_claim_is_refuted_and_saved(open_tutor: OpenTutor, tmp_path: Path) -> None:
+    async with open_tutor() as pilot:
+        screen = await open_claim(pilot)
+        screen.query_one("#relation", ChoiceRow).choose("at_least")
+        screen.query_one("#value", Input).focus()
+        await pilot.press(*"40")
+        await settle(pilot, screen)
+        assert "✗ refuted" in text_of(pilot)
+        await pilot.press("s")
+        screen.query_one("#save-path", Input).value = str(tmp_path / "claim.html")
+        await pilot.press("enter")
+        await until(lambda: (tmp_path / "claim.html").exists() and not screen.job, 30)
+        text = (tmp_path / "claim.html").read_text(encoding="utf-8")
+        assert "chat ITL p95 at least 40 ms: refuted" in text
+        assert "token_budget: 256" in text
+        assert "first seed" in text
+
+
+async def test_what_is_wrong_with_an_amount_is_said_and_nothing_runs(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        screen = await open_claim(pilot)
+        for relation, amount, said in (
+            ("at_most", "", "The amount is empty"),
+            ("at_most", "soon", "The amount is not a number"),
+            ("within", "30", "is no range"),
+            ("lower_by", "", "write it in %"),
+        ):
+            screen.query_one("#relation", ChoiceRow).choose(relation)
+            screen.query_one("#value", Input).value = amount
+            await pilot.press("ctrl+s")
+            await pilot.pause()
+            assert said in text_of(pilot)
+            assert not screen.job
+
+
+async def test_without_a_change_nothing_is_compared_and_what_was_typed_is_kept(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        screen = await open_claim(pilot, budget="")
+        assert "higher" not in text_of(pilot)
+        await pilot.press(*"12", "escape", "f6")
+        await until(lambda: isinstance(pilot.app.screen, ClaimScreen) and pilot.app.screen is not screen)
+        await pilot.pause()
+        assert pilot.app.screen.query_one("#value", Input).value == "12"
+
+
+@pytest.mark.parametrize(
+    ("relation", "amount", "term", "words"),
+    [
+        ("at_most", "50", Term("chat.itl_s.p95", "at_most", 0.05), "chat ITL p95 at most 50 ms"),
+        ("at_least", "1,000", Term("chat.itl_s.p95", "at_least", 1.0), "chat ITL p95 at least 1,000 ms"),
+        ("within", "30 to 50", Term("chat.itl_s.p95", "within", 0.03, upper=0.05), "chat ITL p95 between 30 and 50 ms"),
+        ("lower", "", Term("chat.itl_s.p95", "at_most", 0.0, "difference"), "chat ITL p95 lower"),
+        ("lower_by", "10 %", Term("chat.itl_s.p95", "at_most", -0.1, "change"), "chat ITL p95 lower by at least 10 %"),
+        ("higher_by", "10", Term("chat.itl_s.p95", "at_least", 0.1, "change"), "chat ITL p95 higher by at least 10 %"),
+    ],
+)
+def test_statements_in_the_simulators_units(relation: str, amount: str, term: Term, words: str) -> None:
+    assert term_of(Chosen("chat", "itl_s", "p95"), relation, amount) == term
+    assert words_of(term) == words

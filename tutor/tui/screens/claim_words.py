@@ -1,0 +1,121 @@
+"""A settled claim in lines and pictures: the interval against the claimed amount."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tutor.lab.statements import named, shown_in, words_of
+from tutor.lab.words import measured, signed
+from tutor.tui.safe import join
+from tutor.tui.widgets.plot import Table
+from tutor.tui.widgets.plot_scale import tick_words
+
+if TYPE_CHECKING:
+    from sim.experiment.comparison import Outcome, TermOutcome
+
+MARKS = {"supported": ("✓", "$success"), "refuted": ("✗", "$error"), "undetermined": ("?", "$warning")}
+LABEL_CELLS = 11
+STOPPED = {
+    "decided": "every statement was decided",
+    "nothing random": "every run gave the same: nothing in it is random",
+    "budget": "the budget ended",
+    "cancelled": "stopped by you",
+    "too few samples": "a percentile has too few samples",
+}
+
+
+def outcome_content(outcome: Outcome, width: int) -> Content:
+    """The verdict, and for each statement its numbers and a picture."""
+    mark, tone = MARKS[outcome.verdict]
+    parts = [
+        join(
+            (f"{mark} {outcome.verdict}", f"bold {tone}"),
+            f"  {outcome.replications} replications, {outcome.requests:,} requests, {outcome.seconds:.1f} s; ",
+            f"{STOPPED.get(outcome.stopped, outcome.stopped)}",
+        )
+    ]
+    for term in outcome.terms:
+        parts += [statement_content(term), interval_picture(term, width)]
+    return Content("\n").join(part for part in parts if part.plain)
+
+
+def statement_content(outcome: TermOutcome) -> Content:
+    """One statement: the verdict, the estimate with its interval, both sides."""
+    mark, tone = MARKS[outcome.verdict]
+    head = join((f"{mark} ", tone), (words_of(outcome.term), "bold"), f": {outcome.verdict}")
+    if outcome.estimate is None or outcome.interval is None:
+        return join(head, f". {outcome.note[:1].upper()}{outcome.note[1:]}.")
+    _, factor, unit = shown_in(outcome)
+    low, high = (value * factor for value in outcome.interval)
+    say = signed if outcome.term.subject != "value" else measured
+    level = f"{100 * outcome.level:.4g} %"
+    known = f" [{say(low)}, {say(high)}] at {level}" if low != high else " in every run"
+    _, scale, plain_unit = named(outcome.term.metric)
+    sides = ""
+    if outcome.baseline is not None and outcome.changed is not None:
+        sides = f"; {measured(outcome.baseline * scale)} → {measured(outcome.changed * scale)} {plain_unit}"
+    thin = f"; {outcome.note}" if outcome.note else f"; n {outcome.samples:,} a run"
+    return join(head, "\n", (f"{'':<2}{say(outcome.estimate * factor)} {unit}{known}{sides}{thin}", "$secondary"))
+
+
+def interval_picture(outcome: TermOutcome, width: int) -> Content:
+    """The region that the statement allows, and below it the interval on the same scale."""
+    if outcome.estimate is None or outcome.interval is None:
+        return Content("")
+    _, factor, unit = shown_in(outcome)
+    least, most = (value * factor for value in outcome.term.region)
+    low, high = (value * factor for value in outcome.interval)
+    at = outcome.estimate * factor
+    ends = [value for value in (least, most, low, high, at) if math.isfinite(value)]
+    if outcome.term.subject != "value":
+        ends.append(0.0)
+    span = (max(ends) - min(ends)) or abs(max(ends)) or 1.0
+    left, right = min(ends) - 0.15 * span, max(ends) + 0.15 * span
+    cells = max(20, width - LABEL_CELLS)
+
+    def column(value: float) -> int:
+        return min(max(round((value - left) / (right - left) * (cells - 1)), 0), cells - 1)
+
+    claimed, found = [" "] * cells, [" "] * cells
+    first = 0 if math.isinf(least) else column(least)
+    last = cells - 1 if math.isinf(most) else column(most)
+    for place in range(first, last + 1):
+        claimed[place] = "▒"
+    if math.isfinite(least):
+        claimed[first] = "┊"
+    if math.isfinite(most):
+        claimed[last] = "┊"
+    for place in range(column(low), column(high) + 1):
+        found[place] = "─"
+    found[column(low)], found[column(high)] = "├", "┤"
+    found[column(at)] = "●"
+    marks = [" "] * cells
+    for value in [one for one in (least, most) if math.isfinite(one)]:
+        text = tick_words(float(f"{value:.4g}"))
+        start = min(max(column(value) - len(text) // 2, 0), cells - len(text))
+        marks[start : start + len(text)] = text
+    tone = MARKS[outcome.verdict][1]
+    axis = "".join(marks).rstrip()
+    return Content("\n").join(
+        [
+            join((f"{'claimed':<{LABEL_CELLS}}", "$secondary"), ("".join(claimed).rstrip(), "$accent")),
+            join((f"{'simulated':<{LABEL_CELLS}}", "$secondary"), ("".join(found).rstrip(), tone)),
+            Content.styled(f"{'':<{LABEL_CELLS}}{axis} {unit}", "$secondary"),
+        ]
+    )
+
+
+def outcome_table(outcome: Outcome) -> Table:
+    """All statements in numbers."""
+    rows = []
+    for one in outcome.terms:
+        _, factor, unit = shown_in(one)
+        cells = ["–", "–", "–"]
+        if one.estimate is not None and one.interval is not None:
+            cells = [measured(value * factor) for value in (one.estimate, *one.interval)]
+        rows.append((words_of(one.term), one.verdict, *cells, unit, f"{one.samples:,}"))
+    note = f"{outcome.replications} replications, {outcome.requests:,} requests, first seed {outcome.first_seed}"
+    return Table(("statement", "verdict", "estimate", "lowest", "highest", "unit", "n"), rows, note)
