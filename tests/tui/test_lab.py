@@ -13,6 +13,7 @@ from tutor.interview import check_interviews
 from tutor.lab.gallery import begun
 from tutor.store import Store
 from tutor.tui.screens.home import HomeScreen
+from tutor.tui.screens.interview import InterviewScreen
 from tutor.tui.screens.lab import LabScreen
 from tutor.tui.screens.lab_bench import BenchScreen
 from tutor.tui.screens.lab_plots import PAGES, PlotsScreen
@@ -271,6 +272,22 @@ async def test_a_file_of_ones_own_is_opened_and_never_read_as_markup(open_tutor:
         await run(pilot, bench)
         await pilot.press("f7", *["right"] * 6)
         await until(lambda: "No arrivals of this scenario have a rate" in text_of(pilot))
+
+
+async def test_prediction_items_of_the_bank_are_begun_from_the_list(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        lab = await open_lab(pilot)
+        lab.query_one("#scenarios", OptionList).action_last()
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(lambda: isinstance(pilot.app.screen, InterviewScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, InterviewScreen)
+        assert screen.session.question is not None
+        assert screen.session.question.kind == "prediction"
+        await pilot.pause()
+        await pilot.press("escape")
+        await until(lambda: pilot.app.screen is lab)
 
 
 async def test_esc_leads_home_and_enter_opens_the_highlighted_scenario(open_tutor: OpenTutor) -> None:

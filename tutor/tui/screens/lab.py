@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 NAME_CELLS = 26
 EDGES = 4
 """Columns of a row that hold no text."""
+ABOUT_OTHERS = (
+    "Say how sure you are, give number and range for each value and which way each metric goes, lock it, and run it. "
+    "What you miss comes back in the drills with other numbers."
+)
 WIDE = 120
 """From this many columns what a scenario teaches stands beside the list, on two fifths of them."""
 
@@ -102,6 +106,7 @@ class LabScreen(TutorScreen):
         options += [self._heading("Your own"), *(mine or [self._teaching("none yet; n begins one, o opens a file")])]
         options.append(self._heading(f"Built in ({len(builtin)})"))
         options += [self._row(entry, begun_too=entry.key in drafts) for entry in builtin]
+        options += self._items()
         listed.clear_options()
         listed.add_options(options)
         first = next(number for number, option in enumerate(options) if not option.disabled)
@@ -140,6 +145,19 @@ class LabScreen(TutorScreen):
                     self.say(f"{error}. Your changes to it are kept.")
         return found
 
+    def _items(self) -> list[Option]:
+        """The bank's prediction items: the same flow, with the author's question."""
+        bank = self.tutor.bank
+        found = [item for item in bank.items if item.kind == "prediction"] if bank is not None else []
+        if bank is None or not found:
+            return []
+        titles = {topic.id: topic.title for topics in bank.topics.values() for topic in topics}
+        rows = []
+        for item in found:
+            topics = ", ".join(one_line(titles.get(topic, topic)) for topic in item.topics)
+            rows.append(self._line(item.title, topics, f"item:{item.id}"))
+        return [self._heading(f"Predictions to make, from the question bank ({len(found)})"), *rows]
+
     def _heading(self, text: str) -> Option:
         return Option(Content(f" {text}"), disabled=True)
 
@@ -147,17 +165,19 @@ class LabScreen(TutorScreen):
         return Option(Content.styled(f"   {text}", "$secondary"), disabled=True)
 
     def _row(self, entry: Entry, *, begun_too: bool, teaches: str = "") -> Option:
+        return self._line(entry.title, teaches or entry.teaches, entry.key, "•" if begun_too else " ")
+
+    def _line(self, title: str, about: str, key: str, mark: str = " ") -> Option:
         width = self.size.width * 3 // 5 if self.size.width >= WIDE else self.size.width
-        mark = "• " if begun_too else "  "
         room = width - NAME_CELLS - EDGES - 3
         return Option(
             join(
-                (f" {mark}", "$accent"),
-                pad(one_line(entry.title), NAME_CELLS),
+                (f" {mark} ", "$accent"),
+                pad(one_line(title), NAME_CELLS),
                 " ",
-                (clip_cells(one_line(teaches or entry.teaches), max(room, 10)), "$secondary"),
+                (clip_cells(one_line(about), max(room, 10)), "$secondary"),
             ),
-            id=entry.key,
+            id=key,
         )
 
     @on(OptionList.OptionHighlighted, "#scenarios")
@@ -165,8 +185,11 @@ class LabScreen(TutorScreen):
         """What the highlighted scenario teaches, in its own words."""
         option = self.query_one("#scenarios", OptionList).highlighted_option
         entry = self.entries.get(option.id or "") if option is not None else None
-        if entry is not None:
-            self.query_one("#about-text", Line).update(
+        about = self.query_one("#about-text", Line)
+        if entry is None:
+            about.update(Content.styled(ABOUT_OTHERS, "$secondary"))
+        else:
+            about.update(
                 join(
                     (one_line(entry.title), "bold"),
                     "\n\n",
@@ -187,6 +210,8 @@ class LabScreen(TutorScreen):
 
             made = waiting.locked
             self.app.push_screen(PredictScreen(made.title, made.scenario, made.baseline, prediction=waiting))
+        elif (event.option_id or "").startswith("item:"):
+            self.tutor.start_item((event.option_id or "").partition(":")[2])
         elif event.option_id in self.entries:
             self.open_entry(self.entries[event.option_id])
 
