@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from question_bank.question import Question
+from question_bank.question import Expected, Question
 from tutor.grading.cues import Cue
 from tutor.grading.names import Spans
 from tutor.grading.number_words import value_of
@@ -78,6 +78,8 @@ def in_order(
         row = range(first, first + n)
         if text.count("\n", reads[first].start, reads[first + n - 1].end) > n + 1:
             continue
+        if re.match(r"[\s*)\"']*\?", text[reads[first + n - 1].end :][:4]):
+            continue
         if any(named[i] not in {None, e.name} for i, e in zip(row, expected, strict=True)):
             continue
         if any(roles[i] in {"rejected", "listed", "delta"} or (roles[i] == "supposed" and not weak[i]) for i in row):
@@ -89,6 +91,29 @@ def in_order(
         ):  # fmt: skip
             found |= {i: e.name for i, e in zip(row, expected, strict=True)}
     return found
+
+
+_STATES = {"before": ("before", "old", "originally", "baseline"), "after": ("after", "afterwards", "new", "now")}
+
+
+def turned_states(question: Question, text: str, placed: Sequence[tuple[Read, Expected]]) -> bool:
+    """Whether values of before and after stand under each other's heading: "Before: 320 ms. After: 420 ms."
+
+    `placed` are the numbers with the results that their values fit.
+    """
+    of = {e.name: next((s for s in _STATES if re.search(rf"\b{s}\b", e.label)), "") for e in question.expected}
+    if not all(s in of.values() for s in _STATES):
+        return False
+    words = {w: s for s, ws in _STATES.items() for w in ws}
+    heads = [
+        (m.start(), words[m["word"].lower()])
+        for m in re.finditer(rf"(?:^|[.;:|]\s|\n)[\s*|-]*(?P<word>{'|'.join(words)})\b", text, re.IGNORECASE)
+    ]
+    if {s for _, s in heads} != set(_STATES):
+        return False
+    under = [(next((s for at, s in reversed(heads) if at < r.start), ""), of[e.name]) for r, e in placed]
+    told = [(head, own) for head, own in under if head and own]
+    return bool(told) and all(head != own for head, own in told)
 
 
 def _whole(word: str) -> float | None:

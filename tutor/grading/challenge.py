@@ -84,6 +84,8 @@ def _speaks(
         return True
     if use.known and not slip:
         return False
+    if _HYPOTHETICAL.search(lead) and not use.tight and not any(_together(reading, u, use) for u in right):
+        return False
     if use.offered and not use.check:
         return True
     if any(_leads_to(question, reading, e, use, u) for u, e in sure if u.read.start > use.read.start):

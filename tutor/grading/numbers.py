@@ -27,6 +27,7 @@ _APPROX = re.compile(
 _GLUE = re.compile(r"(?:[^\S\n]|[*`]{1,2}(?![\d(])|-(?=[a-zA-Z]))*")
 _CELL = re.compile(r"[^\S\n]*\|[^\S\n]*(?=[^\s|]{1,12}[^\S\n]*\|)")
 _EXPONENT = re.compile(r"(?:\^|\*\*)\s?[({]\s?$")
+_JOINT = re.compile(r"[\s-]*")
 _OF_A = re.compile(r"[\s-]*(?:of an? |an? )?")
 _RANGE = re.compile(r"\s*(?:-|to|up to|\.\.\.?|through)\s*", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:between|from)\s+(?:about |roughly )?[≈~]?$", re.IGNORECASE)
@@ -140,10 +141,10 @@ def _spelt(text: str, taken: Spans) -> list[Read]:
         value = spelt_value(phrase)
         if value is None or taken.covers(match.start()):
             continue
-        glue = _OF_A.match(text, match.end())
+        part = is_part(phrase)
+        glue = (_OF_A if part else _JOINT).match(text, match.end())
         found = read_unit(text, glue.end()) if glue else None
         single = len(phrase.split()) == 1 and "-" not in phrase
-        part = is_part(phrase)
         if found is None and single and value < 13 and not part:
             continue  # "one" and "two" alone are seldom numbers
         if found and found[0].dimension == "count" and (phrase.lower() == "one" or part):

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from question_bank.question import Expected, Question, Slip
+from tutor.grading.apart import turned_states
 from tutor.grading.assign import OR, assign, is_right, slip_of, take_bare_answers, turned_round, values_of
 from tutor.grading.challenge import challenges
 from tutor.grading.models import CriterionGrade, Quote
@@ -21,6 +22,7 @@ from tutor.grading.wording import CONCLUDES, CORRECTION, finality
 
 _SAME_AGAIN = re.compile(r"\s*\)?\s*[(≈~=]+\s*(?:about |roughly |i\.e\.,? )?[≈~]?\s*")
 _MANY_STRAYS = 3
+_BESIDE = 12
 
 Outcome = Literal[
     "right", "wrong", "missing", "hedged", "contradicted", "unit", "separator", "order", "listed", "supposed"
@@ -109,6 +111,10 @@ def _distinct(text: str, uses: Sequence[Use], expected: Expected) -> list[Use]:
     """The uses without those that say the same value again, in another unit or rounded ("1.05 s ≈ 1.1 s")."""
     kept: list[Use] = []
     for use in uses:
+        if kept and len(text[kept[-1].read.end : use.read.start]) < _BESIDE:
+            said, again = values_of(kept[-1], expected), values_of(use, expected)
+            if len(said) == len(again) == 1 and math.isclose(said[0], again[0], rel_tol=0.002):
+                continue  # "0.183 or 18.3 %"
         if kept and _SAME_AGAIN.fullmatch(text[kept[-1].read.end : use.read.start]):
             a, b = values_of(kept[-1], expected)[0], values_of(use, expected)[0]
             if _rounded(a, use.read, b) or _rounded(b, kept[-1].read, a):
@@ -196,7 +202,8 @@ def find_results(question: Question, reading: Reading) -> tuple[tuple[Finding, .
     given, loose = assign(question, reading, plain)
     fallback, _ = assign(question, reading, [u for u in reading.uses if u.role == "supposed"])
     take_bare_answers(question, reading, given)
-    turned = turned_round(question, given)
+    placed = [(u.read, e) for e in question.expected for u in given[e.name] if is_right(u, e)]
+    turned = turned_round(question, given) or turned_states(question, reading.folded.text, placed)
     findings = []
     for expected in question.expected:
         uses = given[expected.name]

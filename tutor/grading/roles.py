@@ -14,13 +14,14 @@ from tutor.grading.apart import in_checks, in_order, own_settings, shares
 from tutor.grading.chains import Chain, read_chains
 from tutor.grading.changes import bounds, direction_of, is_delta
 from tutor.grading.cues import Pairs, find_cues, label_above, outside, pair, per_pairs, phrases_of, table_pairs, within
+from tutor.grading.doubts import doubted, retracted, scorned
 from tutor.grading.markup import plain
 from tutor.grading.names import Spans
 from tutor.grading.number_forms import decimal_mark
 from tutor.grading.numbers import Read, read_folded, read_quantities
 from tutor.grading.quantities import alike, equals, fits, quantity_unit
 from tutor.grading.text import Folded, Sentence, fold, sentences
-from tutor.grading.wording import CORRECTION, Around, doubted, leads_up, offered, rejected, supposed
+from tutor.grading.wording import CORRECTION, Around, leads_up, offered, rejected, supposed
 
 __all__ = ["Reading", "Role", "Use", "alike", "equals", "failure_reads", "fits", "quantity_unit", "read_answer"]
 
@@ -252,7 +253,7 @@ def _roles(
             role = "step"
         elif (
             struck.covers(read.start)
-            or (rejected(around) and not changed)
+            or ((rejected(around) or scorned(around)) and not changed)
             or _NEVER.match(text, read.end)
             or (joined and last == "rejected")
         ):
@@ -318,6 +319,8 @@ def read_answer(question: Question, answer: str) -> Reading:
     rows = in_order(question, text, reads, [r[0] for r in roles], [r[1] for r in roles], named)
     uses = []
     starts_of = [s.start for s in parts]
+    # What a sentence takes back is what it or the one before it says.
+    taken_back = Spans([(parts[max(0, n - 1)].start, s.end) for n, s in enumerate(parts) if retracted(s.text)])
     for index, read in enumerate(reads):
         cue, tight = pairs.get(read, (None, False))
         role, weak, choice, leads = roles[index]
@@ -350,7 +353,7 @@ def read_answer(question: Question, answer: str) -> Reading:
                 direction,
                 checks.covers(read.start),
                 index in rows,
-                doubted(_around(text, reads, parts, starts_of, index)),
+                taken_back.covers(read.start) or doubted(_around(text, reads, parts, starts_of, index)),
             )
         )
     return Reading(folded, parts, reads, chains, tuple(uses))
