@@ -27,6 +27,7 @@ NAMES = {
     "recall": "You",
     "choice": "You",
     "simulation": "Simulator",
+    "explanation": "You",
     "talk": "You",
     "talk_reply": "Tutor",
 }
