@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "measure": ("measure", "Put a scenario's load on a real server, and compare with a forecast."),
     "bank": ("bank", "Check, list and show the questions."),
     "model": ("model", "Show which models were found, and fetch the built-in one."),
+    "report": ("report", "Report on an interview as Markdown, HTML or JSON."),
     "doctor": ("doctor", "Check the settings, the store, the bank and the model."),
     "export": ("data", "Write everything that is stored as JSON lines."),
     "import": ("data", "Read an export back; doing it twice changes nothing."),
