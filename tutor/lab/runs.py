@@ -5,7 +5,7 @@ Everything here blocks and is called in a thread; `stop` is asked a few times a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -159,24 +159,3 @@ def _point(result: Result, factor: float, metric: str) -> RatePoint:
         None if attainment is None else attainment * 100,
         result.counts.submitted,
     )
-
-
-# ---- replications ----------------------------------------------------------------------------------
-
-
-def replicate(
-    scenario: Scenario, metrics: Sequence[str], replications: int, progress: Progress, stop: Stop, *, name: str = ""
-) -> list[dict[str, float | None]]:
-    """The metrics of so many runs on seeds that follow each other; fewer when stopped."""
-    from sim import simulate
-
-    found = []
-    for number in range(replications):
-        if stop():
-            break
-        progress(number, replications, name)
-        result = simulate(scenario.model_copy(update={"seed": scenario.seed + number}), None, stop)
-        if result.partial:
-            break
-        found.append({metric: result.metric(metric) for metric in metrics})
-    return found

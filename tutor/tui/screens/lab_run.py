@@ -15,7 +15,6 @@ from textual.worker import Worker, WorkerState
 from sim import ScenarioError
 from tutor.errors import TutorError
 from tutor.tui.screens.base import TutorScreen
-from tutor.tui.words import plural
 
 TELL_EVERY_S = 0.1
 Job = Callable[[Callable[[int, int, str], None], Callable[[], bool]], Any]
@@ -132,8 +131,3 @@ def progress_words(job: str, moved: RunningScreen.Moved, seconds: float, stoppin
             parts.append(f"about {seconds / share - seconds:.0f} s left")
     parts.append(f"{seconds:.0f} s")
     return " · ".join([*parts, "Esc stops it"])
-
-
-def requests_words(count: int) -> str:
-    """1,500 requests"""
-    return plural(count, "request")
