@@ -15,6 +15,7 @@ from tests.tui.conftest import TutorPilot, no_model, text_of, until
 from tutor.drills import DrillPlan, Drills, Outcome, Rating
 from tutor.drills.calibration import calibration_of
 from tutor.drills.mastery import TopicMastery
+from tutor.reports.progress import depths, verdict_words
 from tutor.settings import Settings
 from tutor.store import Store
 from tutor.tui.app import TutorApp
@@ -22,11 +23,9 @@ from tutor.tui.screens.home import HomeScreen
 from tutor.tui.screens.progress import PAGES, ProgressScreen
 from tutor.tui.screens.progress_words import (
     calibration_content,
-    depths,
     level_picture,
     share_bar,
     topics_content,
-    verdict_words,
 )
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

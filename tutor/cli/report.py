@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tutor.cli.drill_kit import now, open_drills, show_json
+from tutor.cli.drill_kit import as_day, now, open_drills, show_json
 from tutor.errors import TutorError
 from tutor.text import sanitize
 
@@ -26,6 +27,8 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 )
 @click.option("--list", "listing", is_flag=True, help="List the interviews, the newest first.")
 @click.option("--drills", "with_drills", is_flag=True, help="With --list: also drills that were answered in full.")
+@click.option("--progress", is_flag=True, help="Report on all weeks instead of one interview.")
+@click.option("--day", metavar="DAY", help="With --progress: readiness for an interview on this day; else the plan's.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the JSON form.")
 @click.pass_obj
 def report_command(
@@ -35,25 +38,49 @@ def report_command(
     output: Path | None,
     listing: bool,
     with_drills: bool,
+    progress: bool,
+    day: str | None,
     schema: bool,
 ) -> None:
     """Report on INTERVIEW (an id from --list, or its beginning); without one, on the last."""
     from tutor.reports import Report, last_held, report_of
     from tutor.reports.save import format_of, rendered
 
+    if day is not None and not progress:
+        raise TutorError("--day belongs to --progress.", hint="Add --progress, or leave --day out.")
+    if interview is not None and progress:
+        raise TutorError("A report is on one interview or on progress.", hint="Leave the id or --progress out.")
     if schema:
-        show_json(Report.model_json_schema())
+        from tutor.reports.progress import schema as progress_schema
+
+        show_json(progress_schema() if progress else Report.model_json_schema())
         return
     chosen = form or (format_of(output) if output is not None else "md")
     with open_drills(flags) as drills:
         if listing:
             _list(drills, with_drills, as_json=chosen == "json")
             return
+        if progress:
+            text = _progress(drills, day, chosen)
+            _put(text, output)
+            return
         which = _resolved(drills, interview) if interview is not None else last_held(drills.store).interview_id
         bank = drills.deck.bank
         assert bank is not None
         report = report_of(drills.store, which, now(), bank=bank, drills=drills)
     _put(rendered(report, chosen), output)
+
+
+def _progress(drills: Drills, day: str | None, form: Format) -> str:
+    from tutor.reports.progress import as_data, figures
+    from tutor.reports.progress_page import progress_html, progress_markdown
+
+    found = figures(drills, now(), as_day(day) if day is not None else None)
+    if form == "html":
+        return progress_html(found)
+    if form == "md":
+        return progress_markdown(found)
+    return json.dumps(as_data(found), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _put(text: str, output: Path | None) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WIDE: Final = 380
 """Units across; at most so many, a unit is about a pixel on a phone."""
-_LABEL: Final = 128
+_LABEL: Final = 134
 _TOP: Final = 22
 
 
@@ -32,7 +32,7 @@ def svg(title: str, description: str, height: int, body: str, *, width: int = _W
 
 def label(item: ItemReport, y: float) -> str:
     """The name of a row."""
-    return f'<text x="0" y="{y:.0f}">{item.number} {esc(clip(item.title, 17))}</text>'
+    return f'<text x="0" y="{y:.0f}">{item.number} {esc(clip(item.title, 15))}</text>'
 
 
 def criteria_grid(items: Sequence[ItemReport]) -> str:

@@ -17,15 +17,15 @@ from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 
 from tutor.errors import TutorError
+from tutor.reports.progress import Figures, figures
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join
 from tutor.tui.screens.base import TutorScreen
 from tutor.tui.screens.progress_words import (
-    Figures,
     ahead_content,
     calibration_content,
-    figures,
     readiness_content,
+    surprise_content,
     topics_content,
     weeks_content,
 )
@@ -196,6 +196,7 @@ class ProgressScreen(TutorScreen):
                     content = topics_content(found.topics, width)
                 case "Confidence":
                     content = calibration_content(found.everything, found.by_topic, width)
+                    content = Content("\n").join([content, surprise_content(found.surprises, width)])
                 case "Weeks":
                     content = weeks_content(found.weeks, width)
                 case "Ahead":

@@ -3,86 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
-from tutor.drills.calibration import ENOUGH, Calibration, LevelRate
+from tutor.drills.calibration import Calibration, LevelRate
 from tutor.drills.forecast import LONGEST_DAYS
+from tutor.lab.surprise import CALIBRATED_BITS
+from tutor.reports.progress import depths, verdict_words
 from tutor.tui.safe import indented, join, lines, one_line
 from tutor.tui.words import CONFIDENCE, pad, plural
 
 if TYPE_CHECKING:
-    from tutor.drills import Counts, Drills
+    from tutor.drills import Counts
     from tutor.drills.forecast import CatchUpForecast, DueDay
     from tutor.drills.history import Period
     from tutor.drills.mastery import Status, TopicMastery
     from tutor.drills.readiness import Readiness
+    from tutor.lab.surprise import TopicSurprise
 
-AHEAD_DAYS: Final = 14
 STATUS: Final[Mapping[Status, tuple[str, str]]] = {
     "not begun": ("–", "$secondary"),
     "learning": ("…", ""),
     "fading": ("↓", "$warning"),
     "mastered": ("✓", "$success"),
 }
-VERDICT: Final = {
-    "overconfident": "you were more sure than the answers bear out",
-    "underconfident": "you were less sure than the answers bear out",
-    "in line": "what you said and what came out agree",
-}
-
-
-@dataclass(frozen=True)
-class Figures:
-    """All that the pages show, each derived from the log once."""
-
-    counts: Counts
-    topics: tuple[TopicMastery, ...]
-    everything: Calibration
-    by_topic: tuple[Calibration, ...]
-    weeks: tuple[Period, ...]
-    ahead: tuple[DueDay, ...]
-    catching: CatchUpForecast
-    interview_day: date | None
-    ready: Readiness | None
-
-
-def figures(drills: Drills, now: datetime, day: date | None) -> Figures:
-    """Derive everything; may take long with a long history.
-
-    Args:
-        drills: of the store.
-        now: the time with its offset.
-        day: of the interview; none: the plan's.
-
-    Raises:
-        DrillError: the day is past.
-    """
-    from tutor.drills.calibration import calibration
-    from tutor.drills.forecast import catch_up, due_days
-    from tutor.drills.history import weeks
-    from tutor.drills.mastery import mastery
-    from tutor.drills.readiness import readiness
-
-    drills.sync(now)
-    if day is None:
-        planned = [plan.interview_day for plan in drills.settings.plans if plan.interview_day is not None]
-        day = min((each for each in planned if each >= drills.today(now)), default=None)
-    everything, by_topic = calibration(drills)
-    return Figures(
-        counts=drills.counts(now),
-        topics=mastery(drills, now),
-        everything=everything,
-        by_topic=by_topic,
-        weeks=weeks(drills),
-        ahead=due_days(drills, now, AHEAD_DAYS),
-        catching=catch_up(drills, now),
-        interview_day=day,
-        ready=readiness(drills, now, day) if day is not None else None,
-    )
 
 
 def share_bar(share: float, cells: int) -> str:
@@ -92,25 +37,6 @@ def share_bar(share: float, cells: int) -> str:
 
 
 # --- topics -----------------------------------------------------------------------------------------------------
-
-
-def depths(topics: Sequence[TopicMastery]) -> dict[str, int]:
-    """How many steps of prerequisites lie below each topic; a circle counts as far as it was followed."""
-    before = {topic.topic: topic.prerequisites for topic in topics}
-    found: dict[str, int] = {}
-
-    def depth(topic: str, above: frozenset[str]) -> int:
-        if topic not in found:
-            inner = above | {topic}
-            below = [depth(each, inner) for each in before[topic] if each in before and each not in inner]
-            if above:  # not kept: inside a circle it depends on where one came in
-                return max(below, default=-1) + 1
-            found[topic] = max(below, default=-1) + 1
-        return found[topic]
-
-    for topic in before:
-        depth(topic, frozenset())
-    return found
 
 
 def topics_content(topics: Sequence[TopicMastery], width: int) -> Content:
@@ -217,14 +143,21 @@ def calibration_content(everything: Calibration, by_topic: Sequence[Calibration]
     return lines(*rows)
 
 
-def verdict_words(calibration: Calibration) -> str:
-    """One sentence; none about a person under 20 answers."""
-    if calibration.verdict is None:
-        return f"Too few answers to judge: {calibration.answers} of {ENOUGH}."
-    return (
-        f"{calibration.verdict.capitalize()}: {VERDICT[calibration.verdict]} "
-        f"(said {calibration.stated:.0%}, right {calibration.observed:.0%}, n {calibration.answers})."
-    )
+def surprise_content(surprises: Sequence[TopicSurprise], width: int) -> Content:
+    """How much predicted numbers missed by, topic by topic; empty without predictions that were run."""
+    if not surprises:
+        return join("")
+    head = f"  {'predicted numbers':<24} {'n':>4} {'inside':>7} {'said':>5} {'bits':>5}"
+    rows = [join(""), join((head, "$secondary"))]
+    rows += [
+        join(
+            f"  {pad(one_line(each.topic), 24)} {each.predictions:>4} {each.inside:>7} "
+            f"{each.stated:>5.0%} {each.mean_bits:>5.1f}"
+        )
+        for each in surprises
+    ]
+    words = f"Bits: mean surprise; {CALIBRATED_BITS:.1f} is the mean of ranges that hold as often as they say."
+    return lines(*rows, join((indented(words, width, 0), "$secondary")))
 
 
 # --- weeks and days ---------------------------------------------------------------------------------------------
