@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,24 @@ def test_bad_input_is_one_sentence_and_locks_nothing(
 def test_an_empty_list_says_what_would_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tutor(tmp_path, "--list") == 0
     assert "Nothing was predicted and run so far" in capsys.readouterr().out
+
+
+def test_ask_takes_range_and_directions_of_a_prediction_item(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "2\nmany\n20\n10 to 30\n600\n5\n10%\nl\nsideways\nh\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    with pytest.raises(SystemExit) as ended:
+        main(["--data-dir", str(tmp_path), "--no-model", "ask", "serving/prefill-decode/chunk-limit", "--seed", "0"])
+    assert not ended.value.code
+    text = capsys.readouterr().out
+    assert "Please give a number." in text
+    assert "“5” is no range" in text
+    # By the lesson's arithmetic: 12 + 8 ms, and 32 chunks of 12 ms with 31 decode steps of 8 ms between.
+    assert "simulated 20.0 ms" in text
+    assert "simulated 632.0 ms" in text
+    assert "✓ inside your 540 to 660 ms" in text
+    assert "✓ chat ITL max: lower" in text
+    assert tutor(tmp_path, "--list", "--json") == 0
+    listed = json.loads(capsys.readouterr().out)["predictions"]
+    assert [(one["predicted"], one["missed"]) for one in listed] == [(20.0, False), (600.0, False)]

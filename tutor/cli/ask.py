@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -261,24 +261,48 @@ def _recall(session: Session, question: Question) -> int:
 
 
 def _prediction(session: Session, question: Question) -> int:
-    from tutor.checking import run_checks
+    from tutor.checking import REPLICATIONS, Moved, run_checks
+    from tutor.lab.surprise import Range, read_number, read_range
+    from tutor.lab.words import move_row, range_row, runs_words
 
     predicted: dict[str, float] = {}
-    session.set_confidence(_level(session))
+    ranges: dict[str, Range] = {}
+    moves: dict[str, Moved] = {}
+    confidence = _level(session)
+    session.set_confidence(confidence)
     for expected in question.expected:
-        while expected.name not in predicted:
-            given = _need(_line(f"{expected.label}, in {expected.unit}:"))
-            try:
-                predicted[expected.name] = float(given.replace(",", ""))
-            except ValueError:
-                click.echo("Please give a number.")
-        session.predict(expected.name, predicted[expected.name])
-    run = run_checks(question, predicted)
+        while expected.name not in ranges:
+            if expected.name not in predicted:
+                given = read_number(_need(_line(f"{expected.label}, in {expected.unit}:")))
+                if given is None:
+                    click.echo("Please give a number.")
+                    continue
+                predicted[expected.name] = given
+            found = read_range(_need(_line("  between (30 to 50, or 10%):")), predicted[expected.name])
+            if isinstance(found, str):
+                click.echo(found)
+            else:
+                ranges[expected.name] = found
+        bounds = ranges[expected.name]
+        session.predict(expected.name, predicted[expected.name], bounds.low, bounds.high)
+    for one in question.simulation.directions if question.simulation is not None else ():
+        words = {"l": "lower", "h": "higher", "s": "same"}
+        moves[one.metric] = cast("Moved", _choose(f"{one.metric} goes (l lower, h higher, s about the same)", words))
+        session.predict_direction(one.metric, moves[one.metric])
+    run = run_checks(question, predicted, directions=moves, replications=REPLICATIONS)
     for value in run.values:
         simulated = "undetermined" if value.simulated is None else f"{value.simulated:,.1f}"
         ratio = "" if value.ratio is None else f", ratio {value.ratio:.2f}"
         click.echo(f"{value.label}: predicted {value.predicted:,.1f}, simulated {simulated} {value.unit}{ratio}")
+    for row in [
+        *(range_row(value, ranges[value.name], confidence) for value in run.values),
+        *(move_row(one) for one in run.directions),
+    ]:
+        click.echo(f"{row.mark} {row.label}{' ' if row.label else ''}{row.text}")
+    click.echo(runs_words(run))
     session.record_simulation(run.summary())
+    if sys.stdin.isatty() and (why := (_line("Why did it come out so? (one line, or nothing)") or "").strip()):
+        session.explain_prediction(why)
     click.echo(f"\nReference\n{unmarked(session.show_reference())}")
     session.advance()
     return 0

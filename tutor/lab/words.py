@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tutor.lab.surprise import CALIBRATED_BITS
+from tutor.lab.surprise import CALIBRATED_BITS, Range, surprise_bits
 
 if TYPE_CHECKING:
+    from tutor.checking import CheckedDirection, CheckedRun, CheckedValue
     from tutor.lab.predictions import Prediction
 
 CONFIDENCE: Final[Mapping[int, str]] = {1: "not yet", 2: "getting there", 3: "confident"}
@@ -100,3 +101,41 @@ def _direction(made: Prediction) -> Row:
     right = made.direction_right
     mark = "" if right is None else "✓" if right else "✗"
     return Row("Direction", mark, f"{MOVES[made.moved]}: from {measured(found.baseline)}{change}")
+
+
+def range_row(value: CheckedValue, stated: Range, confidence: int | None) -> Row:
+    """Whether a range that was stated for an item's number holds what came out, and how surprising that is."""
+    outcome = value.reference if value.simulated is None else value.simulated
+    inside = stated.holds(outcome)
+    where = "inside" if inside else "above" if outcome > stated.high else "below"
+    known = ""
+    interval = None if value.interval is None else Range(*value.interval)
+    if interval is not None:
+        known = f", 95 % [{measured(interval.low)}, {measured(interval.high)}]"
+    bits = ""
+    if confidence is not None and value.predicted is not None:
+        bits = f", {surprise_bits(value.predicted, stated, confidence, outcome, interval):.1f} bits"
+    return Row(
+        where,
+        "✓" if inside else "✗",
+        f"your {measured(stated.low)} to {measured(stated.high)} {value.unit}: {value.label}{known}{bits}",
+    )
+
+
+def move_row(one: CheckedDirection) -> Row:
+    """Which way an item's metric went, beside what was predicted."""
+    from sim.metrics import name_in_words
+
+    went = "no sample" if one.moved is None else MOVES[one.moved]
+    if one.predicted is None:
+        return Row("", "–", f"{name_in_words(one.metric)}: {went}")
+    right = one.predicted == one.moved
+    tail = "" if right else f", you said {MOVES[one.predicted]}"
+    return Row("", "✓" if right else "✗", f"{name_in_words(one.metric)}: {went}{tail}")
+
+
+def runs_words(run: CheckedRun) -> str:
+    """What the numbers of an item's run rest on."""
+    exact = all(value.interval is None for value in run.values)
+    runs = f"{run.runs} runs gave the same: nothing in it is random" if exact else f"means of {run.runs} runs"
+    return f"{runs}; {CALIBRATED_BITS:.1f} bits is the mean of honest ranges"

@@ -349,7 +349,7 @@ class SimulateScreen(RunningScreen):
         parts = [table(self.result, width)]
         if self.predicting:
             parts.append(ranges_content(self.result, self.locked_values.ranges, self.confidence))
-            parts.append(moves_content(self.result, self.locked_values.directions))
+            parts.append(moves_content(self.result))
         self.query_one("#table", Line).update(Content("\n").join(part for part in parts if part.plain))
         self.query_one("#timeline", Line).update(timelines(self.result, min(width, 140)))
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from textual.content import Content
 
-from tutor.lab.surprise import CALIBRATED_BITS, Range, surprise_bits
+from tutor.lab.surprise import Range
+from tutor.lab.words import Row, move_row, range_row, runs_words
 from tutor.tui.safe import join
 from tutor.tui.words import number, pad
 
 if TYPE_CHECKING:
-    from tutor.checking import CheckedRun, CheckedValue, Moved
+    from tutor.checking import CheckedRun
 
 TIMELINE_ROWS: Final = 24
-MOVE_WORDS: Final[Mapping[str, str]] = {"lower": "lower", "higher": "higher", "same": "about the same"}
 
 
 def table(run: CheckedRun, width: int) -> Content:
@@ -69,47 +69,17 @@ def timelines(run: CheckedRun, width: int) -> Content:
 
 def ranges_content(run: CheckedRun, ranges: Mapping[str, Range], confidence: int | None) -> Content:
     """For each number that was given a range: whether it holds what came out, and how surprising that is."""
-    rows = [_range_row(value, ranges[value.name], confidence) for value in run.values if value.name in ranges]
+    rows = [range_row(value, ranges[value.name], confidence) for value in run.values if value.name in ranges]
     if not rows:
         return Content("")
-    runs = f"{run.runs} runs gave the same: nothing in it is random" if _exact(run) else f"means of {run.runs} runs"
-    return Content("\n").join(
-        [*rows, Content.styled(f"{runs}; {CALIBRATED_BITS:.1f} bits is the mean of honest ranges", "$secondary")]
-    )
+    return Content("\n").join([*map(_marked, rows), Content.styled(runs_words(run), "$secondary")])
 
 
-def _exact(run: CheckedRun) -> bool:
-    return all(value.interval is None for value in run.values)
-
-
-def _range_row(value: CheckedValue, stated: Range, confidence: int | None) -> Content:
-    outcome = value.reference if value.simulated is None else value.simulated
-    inside = stated.holds(outcome)
-    where = "inside" if inside else "above" if outcome > stated.high else "below"
-    known = "" if value.interval is None else f", 95 % [{number(value.interval[0])}, {number(value.interval[1])}]"
-    bits = ""
-    if confidence is not None and value.predicted is not None:
-        interval = None if value.interval is None else Range(*value.interval)
-        bits = f", {surprise_bits(value.predicted, stated, confidence, outcome, interval):.1f} bits"
-    return join(
-        (f"{'✓' if inside else '✗'} {where} ", "$success" if inside else "$error"),
-        f"your {number(stated.low)} to {number(stated.high)} {value.unit}: {value.label}{known}{bits}",
-    )
-
-
-def moves_content(run: CheckedRun, predicted: Mapping[str, Moved]) -> Content:
+def moves_content(run: CheckedRun) -> Content:
     """Which way each metric went, beside what was predicted."""
-    from sim.metrics import name_in_words
+    return Content("\n").join([_marked(move_row(one)) for one in run.directions])
 
-    rows = []
-    for one in run.directions:
-        said = predicted.get(one.metric)
-        went = "no sample" if one.moved is None else MOVE_WORDS[one.moved]
-        if said is None:
-            rows.append(join(("– ", "$secondary"), f"{name_in_words(one.metric)}: {went}"))
-            continue
-        right = said == one.moved
-        tail = "" if right else f", you said {MOVE_WORDS[said]}"
-        rows.append(join((f"{'✓' if right else '✗'} ", "$success" if right else "$error"),
-                         f"{name_in_words(one.metric)}: {went}{tail}"))  # fmt: skip
-    return Content("\n").join(rows)
+
+def _marked(row: Row) -> Content:
+    tone = {"✓": "$success", "✗": "$error"}.get(row.mark, "$secondary")
+    return join((f"{row.mark} {row.label}{' ' if row.label else ''}", tone), row.text)
