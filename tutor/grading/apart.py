@@ -125,6 +125,34 @@ def _whole(word: str) -> float | None:
     return 1.0 if word == "every" else value_of(word)
 
 
+_RANGE_SIGN = re.compile(r"\s*(?:-|\bto\b|\band\b|\.\.\.?|\bup to\b)\s*")
+
+
+def _is(read: Read, expected: Expected) -> bool:
+    return fits(read, expected) and close(ends_in_unit(read, expected)[0], expected, expected.rel_tolerance)
+
+
+def two_ends(text: str, reads: Sequence[Read], question: Question) -> tuple[Read, ...]:
+    """The reads with "between 13.6 and 16" as two values where each end is a result of its own."""
+    out: list[Read] = []
+    for read in reads:
+        parts = (
+            re.split(r"\s*(?:-|\bto\b|\band\b|\.\.\.?|\bup to\b)\s*", read.text, maxsplit=1) if read.is_range else []
+        )
+        low, high = read.low, read.high
+        if len(parts) < 2 or low is None or high is None:
+            out.append(read)
+            continue
+        single = replace(read, low=None, high=None)
+        ends = [
+            replace(single, end=read.start + len(parts[0]), text=parts[0], value=low, canonical=low * read.factor),
+            replace(single, start=read.end - len(parts[1]), text=parts[1], value=high, canonical=high * read.factor),
+        ]
+        own = [next((e.name for e in question.expected if _is(r, e)), "") for r in ends]
+        out += ends if "" not in own and own[0] != own[1] else [read]
+    return tuple(out)
+
+
 def shares(text: str, reads: Sequence[Read], question: Question) -> tuple[Read, ...]:
     """The reads with "3 of 9" and "one in a thousand" as one share, where a share is asked for."""
     if not any(quantity_unit(e).dimension == "fraction" for e in question.expected):

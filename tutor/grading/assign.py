@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from question_bank.question import Expected, Question, Slip
 from tutor.grading.quantities import close, ends_in_unit, equals, fits, quantity_unit
@@ -14,8 +15,11 @@ OR = re.compile(
     r"^\s*/\s*$",
     re.IGNORECASE,
 )
-_FALLS = re.compile(r"\b(?:drop|reduction|saving|decrease|fall|shorter|less)", re.IGNORECASE)
+_FALLS = re.compile(r"\b(?:drop|reduction|sav(?:ing|ed)|decrease|fall|shorter|less)", re.IGNORECASE)
 _NEAR = 120
+_BOTH = re.compile(
+    r"\b(?:both|each time|same|unchanged|still|as before|stays?|either way|equal(?:ly)?)\b", re.IGNORECASE
+)
 
 
 def _turn(use: Use, expected: Expected) -> float:
@@ -52,11 +56,41 @@ def slip_of(use: Use, expected: Expected, question: Question) -> Slip | None:
     return None
 
 
+def _by_right(question: Question, reading: Reading, use: Use, uses: list[Use]) -> Use:
+    """The number with the result that its value is right for, where the words beside it name another one by chance.
+
+    "152 by the limit, 240 by memory" ties 240 to the limit; but the limit has its own right value, which nothing else
+    claims. Where two values are exchanged, each is tied to the other's name, and stays so.
+    """
+    apart = re.search(r"[,;]\W*$", reading.folded.text[max(0, use.read.start - 5) : use.read.start])
+    if not use.tight or use.target is None or not apart:
+        return use
+    named = question.expected_named(use.target)
+    own = [e for e in question.expected if is_right(use, e)]
+    if named is None or not own or named in own:
+        return use
+    free = [u for u in uses if u is not use and is_right(u, named) and (u.target in {None, named.name} or not u.tight)]
+    taken = {
+        u.target for u in uses if u is not use and u.tight and any(is_right(u, e) and e.name == u.target for e in own)
+    }
+    wanted = [e for e in own if e.name not in taken]
+    return replace(use, target=wanted[0].name) if free and wanted else use
+
+
+def _likeliest(use: Use, able: list[Expected], given: dict[str, list[Use]]) -> Expected:
+    """Of results with one value the one whose unit is the number's own, and that has none yet."""
+
+    def rank(expected: Expected) -> tuple[bool, bool]:
+        return quantity_unit(expected).dimension != use.read.dimension, bool(given[expected.name])
+
+    return min(able, key=rank)
+
+
 def assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict[str, list[Use]], list[Use]]:
     """Gives each number to the expected result it states; what fits none is left over."""
     given: dict[str, list[Use]] = {e.name: [] for e in question.expected}
     loose: list[Use] = []
-    for use in uses:
+    for use in (_by_right(question, reading, u, uses) for u in uses):
         able = [e for e in question.expected if fits(use.read, e)]
         named = next((e for e in able if e.name == use.target), None)
         by_value = [e for e in able if is_right(use, e)]
@@ -64,7 +98,7 @@ def assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict[
         if named and (use.tight or named in by_value or (not by_value and named in by_slip)):
             given[named.name].append(use)
         elif by_value:
-            given[by_value[0].name].append(use)
+            given[_likeliest(use, by_value, given).name].append(use)
         elif by_slip:
             given[by_slip[0].name].append(use)
         elif named and use.read.dimension != "none":
@@ -74,6 +108,7 @@ def assign(question: Question, reading: Reading, uses: list[Use]) -> tuple[dict[
     _sole_claims(question, given, loose)
     _join_to_neighbours(question, reading, given, loose)
     _by_order(question, given, loose)
+    _said_for_both(question, reading, given)
     _said_again(question, reading, given, loose)
     for listed in given.values():
         listed.sort(key=lambda u: u.read.start)
@@ -116,6 +151,19 @@ def _join_to_neighbours(question: Question, reading: Reading, given: dict[str, l
                 given[placed[near]].append(use)
                 loose.remove(use)
                 break
+
+
+def _said_for_both(question: Question, reading: Reading, given: dict[str, list[Use]]) -> None:
+    """A value said of several results at once: "7.04 ms both times", "5 s, as before"."""
+    if not _BOTH.search(reading.folded.text):
+        return
+    for expected in question.expected:
+        if given[expected.name]:
+            continue
+        same = [
+            u for e in question.expected if e.unit == expected.unit for u in given[e.name] if is_right(u, expected)
+        ]  # fmt: skip
+        given[expected.name] += same[:1]
 
 
 def _said_again(question: Question, reading: Reading, given: dict[str, list[Use]], loose: list[Use]) -> None:

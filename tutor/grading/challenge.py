@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from question_bank.question import Expected, Question
 from tutor.grading.assign import OR, is_right, slip_of, values_of
+from tutor.grading.numbers import Read
 from tutor.grading.roles import Reading, Use
 from tutor.grading.wording import CONCLUDES, CORRECTION, finality
 
@@ -18,7 +19,9 @@ _ADDS = re.compile(
     re.IGNORECASE,
 )
 _ANSWERS = re.compile(
-    r"\b(?:so|thus|therefore|answer|result|total|final\w*|overall|altogether|gives?|makes?|is|comes to|get|say)\b", re.I
+    r"\b(?:so|thus|therefore|answer|result|total|final\w*|overall|altogether|"
+    r"(?:this|which|that|it|all) (?:gives?|makes?)|is|comes to|get|say)\b",
+    re.I,
 )
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|should|would|must|has to|ought|find\w*|whether|when|expect\w*|unless|were|until|below|above|over|under|"
@@ -31,7 +34,14 @@ _COMPARED = re.compile(
     r"\b(?:below|above|under|over) (?:the )?$",
     re.IGNORECASE,
 )
-_MORE = re.compile(r"\b(?:more|extra|less|fewer|another|additional|on top|longer)\b", re.IGNORECASE)
+_MORE = re.compile(
+    r"\b(?:more|extra|less|fewer|another|additional|on top|longer|times (?:as|the|that)|fold)\b", re.IGNORECASE
+)
+_FORMER = re.compile(
+    r"\b(?:(?:where|while) it (?:was|is|had been)|used to be|formerly|previously|(?:up|down) from|compared (?:to|with))"
+    r"\s+(?:about |roughly )?[≈~]?$",
+    re.IGNORECASE,
+)
 _NEAR = 140
 
 
@@ -82,7 +92,7 @@ def _speaks(
         return True
     if finality(lead) or (CONCLUDES.search(lead) and not use.known):
         return True
-    if use.known and not slip:
+    if (use.known and not slip) or _FORMER.search(lead):
         return False
     if _HYPOTHETICAL.search(lead) and not use.tight and not any(_together(reading, u, use) for u in right):
         return False
@@ -138,11 +148,14 @@ def _follows_from(reading: Reading, expected: Expected, right: Use, use: Use) ->
         if right.read.end <= u.read.start < use.read.start and use.read.start - u.read.end < 60
         and _MORE.search(text[u.read.end : use.read.start])
     ]  # fmt: skip
-    return any(
-        math.isclose(b, made, rel_tol=0.006)
-        for r in near
-        for made in ((a * (1 + r.canonical), a * (1 - r.canonical)) if r.unit == "%" else (a + r.value, a - r.value))
-    )
+    return any(math.isclose(b, made, rel_tol=0.006) for r in near for made in _changed_by(a, r))
+
+
+def _changed_by(value: float, by: Read) -> tuple[float, ...]:
+    """What a value becomes by "10 % more", "5 times as large" or "100 ms longer"."""
+    if by.unit == "%":
+        return value * (1 + by.canonical), value * (1 - by.canonical)
+    return value + by.value, value - by.value, value * by.value, value / by.value if by.value else value
 
 
 def _leads_to(question: Question, reading: Reading, expected: Expected, use: Use, later: Use) -> bool:

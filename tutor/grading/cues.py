@@ -40,6 +40,8 @@ _PART_OF_SUM = re.compile(
     r"(?:\b(?:after|following|past|plus|beyond|since|from|add|adding|on top of)\s+(?:the )?|[+=]\s*)$"
 )
 _STATES = re.compile(r"\s*(?:is|was|takes|=|:)\s*[\d≈~]")
+_PREPOSITIONS = frozenset({"after", "before"})
+_HEADS = re.compile(r"§\s*[:=|(]|(?:^|[\n|(])\s*[*_-]*§(?!\s*\d)")
 _LABEL_WORDS = 6
 OTHER = "another metric"
 _ANY_CHANGE = re.compile(r"\b(?:rise|gain|increase|change|difference|drop|reduction|saving|growth)s?\b")
@@ -104,6 +106,10 @@ def find_cues(text: str, phrases: dict[str, tuple[str, bool]]) -> list[Cue]:
             if any(taken[match.start() : match.end()]):
                 continue
             taken[match.start() : match.end()] = b"\x01" * (match.end() - match.start())
+            if phrase in _PREPOSITIONS and not _HEADS.search(
+                lowered[: match.start()][-3:] + "§" + lowered[match.end() :][:3]
+            ):
+                continue  # "after 300 ms" says when, not which; "After:" heads what follows
             part = asked and _PART_OF_SUM.search(lowered[max(0, match.start() - 24) : match.start()])
             if not part or _STATES.match(lowered, match.end()):
                 found.append(Cue(match.start(), match.end(), name, asked))

@@ -14,7 +14,7 @@ from tutor.grading.wording import MODEST, Around, after_last, any_of
 Stance = Literal["stated", "denied", "asked", "reported", "unknown"]
 
 _ATTITUDE = any_of(
-    r"""refus\w+ | den(?:y|ies|ied) | doubt\w* | disput\w+ | disagree\w* | reject\w* | dismiss\w* | disbelie\w+ |
+    r"""(?:I|we|I'd)(?: \w+)? (?:refuse|deny|dispute|reject|dismiss) | doubt\w* | disagree\w* | disbelie\w+ |
     silly | absurd\w* | foolish\w* | ridiculous\w* | nonsens\w* | bogus | fake | far from | nowhere near |
     nothing like | unlikely | implausibl\w* | impossibl\w* | unreasonabl\w* | unrealistic\w* | hardly | scarcely |
     untrue | false\w* | wrong\w* | incorrect\w* | mistake\w* | mistaken\w* | naive\w* | fall for | fooled | misled |
@@ -22,7 +22,7 @@ _ATTITUDE = any_of(
     anything but | unable | fails? to"""
 )
 _SCORN = any_of(
-    r"""refus\w+ to | den(?:y|ies|ied) | silly | absurd\w* | foolish\w* | ridiculous\w* | nonsens\w* | bogus |
+    r"""refus\w+ to | silly | absurd\w* | foolish\w* | ridiculous\w* | nonsens\w* | bogus |
     far from | nowhere near | nothing like | fall for | out of the question | wrong"""
 )
 _SCORN_BEFORE = re.compile(

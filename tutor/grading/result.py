@@ -178,6 +178,9 @@ def _fallback(question: Question, reading: Reading, expected: Expected, uses: li
     if any(is_right(u, expected) for u in listed):
         reads = tuple(u.read for u in listed)
         return Finding(expected, "listed", reads[-1], stated=reads)
+    added = [u for u in reading.uses if u.role == "delta" and not u.known and is_right(u, expected)]
+    if added and not uses:
+        return _judge(question, reading, expected, added)
     right = [u for u in uses if is_right(u, expected)]
     if right:
         return Finding(expected, "supposed", right[0].read, stated=(right[0].read,))

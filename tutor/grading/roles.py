@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from question_bank.question import Expected, Quantity, Question
-from tutor.grading.apart import in_checks, in_order, own_settings, shares
+from tutor.grading.apart import in_checks, in_order, own_settings, shares, two_ends
 from tutor.grading.chains import Chain, read_chains
 from tutor.grading.changes import bounds, direction_of, is_delta
 from tutor.grading.cues import Pairs, find_cues, label_above, outside, pair, per_pairs, phrases_of, table_pairs, within
@@ -31,6 +31,12 @@ _CHANGE_WORDS = re.compile(
     r"\b(?:difference|change|delta|increase|added|extra|saving|gain|rise|drop|reduction|improvement|decrease|growth)\b",
     re.IGNORECASE,
 )
+# A result that is itself a difference is stated by "320 ms later" and "31 % less".
+_MORE_WORDS = re.compile(
+    r"\b(?:more|less|fewer|later|earlier|longer|shorter|saved|saves|lost|extra|additional|on top|by)\b", re.IGNORECASE
+)
+# A result that is asked for a case is stated with that case: "600 ms if the server hears of it".
+_IN_A_CASE = re.compile(r"\b(?:if|when|with|without|doubl\w*|twice)\b", re.IGNORECASE)
 _LIST_GAP = re.compile(r"[\s,;|&]*")
 # "[1040, 1060] ms": one end before the comma, the other after it
 _INTERVAL = re.compile(r"\[\s*[\d.]+\s*[a-zA-Z]{0,3}\s*[,;]\s*$")
@@ -186,13 +192,16 @@ def _without(around: Around, own: Spans, read: Read) -> Around:
     return replace(around, before=before, after=after)
 
 
-def _steps(chains: Sequence[Chain], question: Question) -> tuple[dict[int, Chain], set[int]]:
+def _steps(chains: Sequence[Chain], reads: Sequence[Read], question: Question) -> tuple[dict[int, Chain], set[int]]:
     """The chain of each number, and which numbers are operands rather than outcomes."""
     in_chain: dict[int, Chain] = {}
     operands: set[int] = set()
     for chain in chains:
-        if is_pair(chain):
-            continue  # "300/1050 ms" states two values
+        told = [
+            next((e.name for e in question.expected if equals(reads[i], e, e.rel_tolerance)), "") for i in chain.indexes
+        ]
+        if is_pair(chain) or (chain.right is None and "" not in told and len(set(told)) == len(told)):
+            continue  # "300/1050 ms" states two values, "8 ms plus 0.125 ms a sequence" too
         for index in chain.indexes:
             in_chain[index] = chain
             if index not in chain.finals:
@@ -233,6 +242,8 @@ def _roles(
     """Role, weakness, being on offer and being led up to of each number, from the words around it."""
     found: list[tuple[Role, bool, bool, bool]] = []
     changes = any(is_change(e) for e in question.expected)
+    differences = changes or any(_MORE_WORDS.search(e.label) for e in question.expected)
+    conditional = any(_IN_A_CASE.search(e.label) for e in question.expected)
     earlier: Around | None = None
     starts = [s.start for s in parts]
     struck = Spans([m.span() for m in re.finditer(r"~~[^~\n]{1,80}~~|<(?:del|s)>[^<\n]{1,80}</", text)])
@@ -260,12 +271,12 @@ def _roles(
             role = "rejected"
         elif index in salad:
             role = "listed"
-        elif not changes and not choice and read.dimension != "factor" and is_delta(around):
+        elif not differences and not choice and read.dimension != "factor" and is_delta(around):
             role = "delta"
         elif not choice and (how := supposed(_without(around, own, read), changes)):
             corrected = bool(index) and CORRECTION.search(text[reads[index - 1].end : read.start][-_WINDOW:])
             if not (corrected and how == "weak"):
-                role, weak = "supposed", how == "weak"
+                role, weak = "supposed", how == "weak" or conditional
         elif not choice and _elsewhere(text, reads, index, sentence.start, question):
             role, weak = "supposed", True
         if earlier is not None and role == last == "assertion" and bounds(earlier, around):
@@ -285,7 +296,7 @@ def read_answer(question: Question, answer: str) -> Reading:
     text = folded.text
     parts = sentences(text)
     reads = _as_marked(text, read_folded(folded))
-    reads = shares(text, reads, question)
+    reads = shares(text, two_ends(text, reads, question), question)
     chains = read_chains(text, reads)
     whole = _quotients(text, reads, chains, question)
     if len(whole) != len(reads):
@@ -293,7 +304,7 @@ def read_answer(question: Question, answer: str) -> Reading:
     phrases = phrases_of(question)
     cues = outside(find_cues(text, phrases), reads)
     changes = any(is_change(e) for e in question.expected)
-    in_chain, operands = _steps(chains, question)
+    in_chain, operands = _steps(chains, reads, question)
     salad = _salads(text, reads, operands, question)
     own = own_settings(text, cues)
     roles = _roles(text, reads, parts, operands, salad, question, own)
@@ -328,7 +339,8 @@ def read_answer(question: Question, answer: str) -> Reading:
         if role == "assertion":
             asked = cue is not None and cue.asked and tight
             wanted = any(equals(read, e, e.rel_tolerance) for e in question.expected)
-            if cue is not None and not cue.asked and (known or (tight and not wanted)):
+            summed = wanted and index in in_chain
+            if cue is not None and not cue.asked and not summed and (known or (tight and not wanted)):
                 role = "given" if known else "step"
             elif known and not asked and not wanted and not choice:
                 role = "given"

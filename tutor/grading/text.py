@@ -114,11 +114,23 @@ _ABBREVIATED = "".join(rf"(?<!\b{a}\.)" for a in (r"e\.g", r"i\.e", "ca", "vs", 
 _BREAK = re.compile(rf"{_ABBREVIATED}(?<=[.!?;。])[\"')\]]*\s+|\n+|(?<=[a-z)])\.(?=[A-Z])")
 
 
+_WRAP_AT_LEAST = 60
+
+
+def _wrapped(text: str, at: int) -> bool:
+    """Whether a new line only wraps a sentence: after a long line, within it, and before no list, table or heading."""
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    long = len(before) >= _WRAP_AT_LEAST and before.rstrip()[-1:] not in ".:;!?|"
+    return long and bool(re.match(r"[a-z(*\d](?![.)]\s)(?!\*?\s*[*_-]\s)", text[at + 1 : at + 8])) and "|" not in before
+
+
 def sentences(folded: str) -> tuple[Sentence, ...]:
     """Cuts at sentence ends, semicolons and new lines; never inside a number."""
     found: list[Sentence] = []
     at = 0
     for match in [*_BREAK.finditer(folded), None]:
+        if match and match.group(0) == "\n" and _wrapped(folded, match.start()):
+            continue
         end = match.start() if match else len(folded)
         piece = folded[at:end]
         body = piece.strip()

@@ -124,6 +124,7 @@ _ANY_RATE = re.compile(
     r"\s?(?:/\s?|per[ -]|(?:an?|each|every|pro|je|par|por|в|al)\s))"
     r"(?P<noun>s|sec|second|min|minute|h|hour|Sekunde|seconde|segundo|секунду|secondo|Minute|Stunde|heure)\b"
 )
+_A_BYTE = re.compile(r"(?:\s?/\s?|\s(?:per|a|for each|each)\s)(?:B|bytes?)\b")
 _TENSE = {"Sekunde": 1.0, "seconde": 1.0, "segundo": 1.0, "секунду": 1.0, "secondo": 1.0, "Minute": 60.0,
           "Stunde": 3600.0, "heure": 3600.0}  # fmt: skip
 _MANY = r"(?:1[,\s]?000[,\s]?000|1\s?M|M|million|millions|mio\.?|mln|mega|миллион)(?![a-su-z])"
@@ -178,6 +179,8 @@ def read_unit(text: str, at: int) -> tuple[Unit, int] | None:
     unit, end = found
     if unit.dimension == "money":
         return price(text, end, unit)
+    if unit.dimension == "flop" and (byte := _A_BYTE.match(text, end, end + 12)) is not None:
+        return Unit(f"{unit.name}/B", "flop/byte", unit.factor), byte.end()
     if unit.dimension in {"points", "fraction", "factor"} or unit.dimension.endswith("rate"):
         return found
     per = _PER.match(text, end, end + 40)

@@ -227,7 +227,8 @@ _LEAD = frozenset(
 CORRECTION = re.compile(
     r"\b"
     + any_of(
-        r"""wait | correction | corrected | correcting | sorry | actually | scratch | i mean | meant | oops | edit |
+        r"""(?<=[.,;:!?(-] )wait | wait(?=\s?[,!.:-]) | no,? wait |
+    correction | corrected | correcting | sorry | actually | scratch | i mean | meant | oops | edit |
     redo | recount\w* | recheck\w* | checking | re-?c[ao]\w*l?ut?e?\w* | on second thoughts? | on reflection |
     let me | mistake | mistaken | miscount(?:ed)? | rather | revis\w+ | (?:was|is|that's|that is) wrong |
     wrong | should (?:be|have been) | nope | my bad | update | fixing | fixed | make it | take back |
