@@ -47,12 +47,12 @@ def in_checks(parts: Sequence[Sentence]) -> Spans:
 
 
 def own_settings(text: str, cues: Sequence[Cue]) -> Spans:
-    """Where "with the larger batch" only names the result asked for, so that it supposes nothing."""
+    """Where "with the larger batch" and "gap after:" only name a result asked for, so that they suppose nothing."""
     found = []
     for cue in cues:
-        lead = re.search(_SETTING, text[max(0, cue.start - 24) : cue.start], re.IGNORECASE) if cue.asked else None
-        if lead:
-            found.append((cue.start - len(lead.group(0)), cue.end))
+        if cue.asked:
+            lead = re.search(_SETTING, text[max(0, cue.start - 24) : cue.start], re.IGNORECASE)
+            found.append((cue.start - len(lead.group(0)) if lead else cue.start, cue.end))
     return Spans(found)
 
 

@@ -60,7 +60,7 @@ class Cue:
 def phrase_pattern(phrase: str) -> str:
     """A phrase as a pattern that does not mind hyphens, underscores or spacing."""
     words = re.findall(r"[^\W_]+", fold(phrase).text.lower())
-    return r"[\s_-]+".join(re.escape(w) for w in words)
+    return r"[\s_'-]+".join(re.escape(w) for w in words)
 
 
 def _bare(phrase: str) -> str:
