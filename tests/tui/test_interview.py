@@ -131,6 +131,27 @@ async def test_follow_up_then_reference_then_the_end(open_tutor: OpenTutor, stor
         assert unfinished(store) == []
 
 
+async def test_the_end_saves_a_report_and_says_where(open_tutor: OpenTutor, settings: Settings) -> None:
+    async with open_tutor((100, 30)) as pilot:
+        await start_item(pilot)
+        screen = await answer(pilot, FULL_ANSWER)
+        await pilot.press("f8")
+        await until(lambda: screen.session.phase == "reference")
+        await pilot.press("s")  # not before the end
+        await pilot.press("n")
+        await until(lambda: screen.session.phase == "finished")
+        await pilot.pause()
+        assert "save report" in text_of(pilot)
+        for count in (1, 2):  # a second one does not replace the first
+            await pilot.press("s")
+            await until(lambda: len(list((settings.data_dir / "reports").glob("*.html"))) == count)  # noqa: B023
+            await until(lambda: not screen.saving_report)
+        await pilot.pause()
+        assert "Saved as" in text_of(pilot)
+        saved = sorted((settings.data_dir / "reports").glob("*.html"))
+        assert "1 of 4 criteria met" in saved[0].read_text(encoding="utf-8")
+
+
 async def test_hints_are_counted_in_the_footer(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         screen = await start_item(pilot)

@@ -11,7 +11,7 @@ from tutor.reports import words as w
 if TYPE_CHECKING:
     from tutor.reports.models import ItemReport, Report
 
-_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 _CODE: Final = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]+`)", re.DOTALL)
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tutor.reports.progress import Figures
 
 _STATUS: Final[dict[Status, str]] = {
-    "not begun": "– not begun",
-    "learning": "… learning",
-    "fading": "↓ fading",
-    "mastered": "✓ mastered",
+    "not begun": "–\u00a0not\u00a0begun",
+    "learning": "…\u00a0learning",
+    "fading": "↓\u00a0fading",
+    "mastered": "✓\u00a0mastered",
 }
 
 
@@ -88,9 +88,10 @@ def _calibration(found: Figures) -> _Block:
     sentences = [verdict_words(everything)]
     if everything.brier is not None:
         sentences.append(f"Brier score {everything.brier:.3f}; 0 is perfect, 0.25 is always saying 50 %.")
+    titles = {topic.topic: topic.title for topic in found.topics}
     rows = [
         (
-            each.topic,
+            titles.get(each.topic, each.topic),
             str(each.answers),
             f"{each.stated:.0%}" if each.stated is not None else "–",
             f"{each.observed:.0%}" if each.observed is not None else "–",

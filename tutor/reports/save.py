@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tutor.reports.models import Report
 
 Format = Literal["md", "html", "json"]
-FORMATS: Final[tuple[Format, ...]] = ("md", "html", "json")
+_ENDINGS: Final[dict[str, Format]] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
 
 
 def rendered(report: Report, form: Format) -> str:
@@ -33,10 +33,9 @@ def format_of(path: Path) -> Format:
     Raises:
         ReportError: it is none of them.
     """
-    ending = path.suffix.lower().lstrip(".").replace("markdown", "md").replace("htm", "html").replace("htmll", "html")
-    for form in FORMATS:
-        if ending == form:
-            return form
+    form = _ENDINGS.get(path.suffix.lower())
+    if form is not None:
+        return form
     raise ReportError(f"{path.name}: a report is written as .html, .md or .json.", hint="Change the ending.")
 
 

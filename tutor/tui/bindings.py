@@ -85,6 +85,8 @@ KEYS: Final = (
         "Confidence", show=False),
     Key("confidence-3", "3", "confidence(3)", "confident", "You would bet on this answer.", "Confidence",
         show=False),
+    Key("save-report", "s", "save_report", "save report", "Save a report of this interview as HTML, to read or print.",
+        "After the end"),
     Key("mark-met", "m", "mark('met')", "met", "The answer earns this criterion.", "Marking"),
     Key("mark-not-met", "x", "mark('not_met')", "not met", "The answer does not earn this criterion.", "Marking"),
     # In drills letters a to h choose options, so other actions have letters beyond them.

@@ -21,6 +21,7 @@ from tutor.tui.screens.interview_coach import CoachPart
 from tutor.tui.screens.interview_grading import GradingPart
 from tutor.tui.screens.interview_marks import MarkingPart
 from tutor.tui.screens.interview_moves import MovingPart
+from tutor.tui.screens.interview_report import ReportPart
 from tutor.tui.screens.interview_writing import WritingPart
 from tutor.tui.widgets.confidence import ConfidenceRow
 from tutor.tui.widgets.open_stage import OpenStage
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 PHASES = ("confidence", "answering", "grading", "graded", "follow_up", "reference", "finished")
 
 
-class InterviewScreen(WritingPart, GradingPart, CoachPart, MarkingPart, MovingPart, BesidePart):
+class InterviewScreen(WritingPart, GradingPart, CoachPart, MarkingPart, MovingPart, BesidePart, ReportPart):
     """Shows what the session says; every key is a command to the session."""
 
     CSS_PATH = "interview.tcss"
@@ -47,7 +48,7 @@ class InterviewScreen(WritingPart, GradingPart, CoachPart, MarkingPart, MovingPa
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "submit", "confidence-1", "confidence-2", "confidence-3", "hint", "reference", "contest", "self-mark",
-        "simulate", "skip", "ask-tutor", "beside", "undo", "next", hidden=frozenset({"undo"}),
+        "simulate", "skip", "ask-tutor", "beside", "undo", "next", "save-report", hidden=frozenset({"undo"}),
     )  # fmt: skip
 
     # --- layout -----------------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ class InterviewScreen(WritingPart, GradingPart, CoachPart, MarkingPart, MovingPa
         words = f"Done. {plural(len(entries), 'item')}, {len(graded)} graded: {met} of {4 * len(graded)} criteria met."
         if waiting:
             words += f" {plural(waiting, 'answer')} not graded yet."
-        return f"{words} Below is all that was said; Esc goes back."
+        return f"{words} Below is all that was said; s saves a report of it, Esc goes back."
 
     def place_focus(self) -> None:
         """The editor has the focus when it should."""

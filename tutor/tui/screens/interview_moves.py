@@ -47,6 +47,8 @@ class MovingPart(InterviewBase):
                 return phase in ("confidence", "answering", "follow_up")
             case "beside":
                 return question is not None
+            case "save_report":
+                return question is None
             case "ask_tutor":
                 return phase != "grading" and session.grade_visible and bool(session.entries)
             case "next":
