@@ -194,7 +194,7 @@ def test_other_seeds_ask_other_things() -> None:
 
 @pytest.mark.parametrize("lesson", [one for one in REAL.lessons if one.items], ids=lambda lesson: lesson.id)
 def test_a_lesson_is_asked_in_reading_order_and_each_section_alone(lesson: Lesson) -> None:
-    order = [section.id for section in lesson.sections]
+    order = [section.id for section in lesson.sections if list(lesson.items_on(section.id))]
     items = items_of(REAL, make_plan(REAL, lesson.id, 5))
     places = [order.index(item.section) for item in items]
     assert places == sorted(places)
