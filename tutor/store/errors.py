@@ -14,6 +14,16 @@ class StoreError(TutorError):
     """The store cannot be opened, read or written; the message names the file."""
 
 
+def damaged(path: Path, detail: str = "") -> StoreError:
+    """The sentence for a file at `path` that does not hold what it should."""
+    backups = path.parent / "backups"
+    copy = f"put a copy from {backups} in its place" if backups.is_dir() else "start anew"
+    return StoreError(
+        f"{path} is damaged{f': {detail}' if detail else ' or is not a store of this program'}.",
+        hint=f"Move it away and {copy}, or import an export.",
+    )
+
+
 def explain(path: Path, error: sqlite3.Error) -> StoreError:
     """The sentence for one of SQLite's errors on the file at `path`."""
     text = str(error)
@@ -35,13 +45,10 @@ def explain(path: Path, error: sqlite3.Error) -> StoreError:
             f"{path} cannot be written.",
             hint="Give yourself the right to write the file and its folder, or name another folder with --data-dir.",
         )
-    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "malformed" in text or "not a database" in text:
-        backups = path.parent / "backups"
-        copy = f"put a copy from {backups} in its place" if backups.is_dir() else "start anew"
-        return StoreError(
-            f"{path} is damaged or is not a store of this program.",
-            hint=f"Move it away and {copy}, or import an export.",
-        )
+    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or any(
+        words in text for words in ("malformed", "not a database", "Could not decode")
+    ):
+        return damaged(path)
     if "unable to open" in text or code.startswith("SQLITE_CANTOPEN"):
         return StoreError(
             f"{path} cannot be opened.", hint="Check that its folder exists and that you may read and write it."

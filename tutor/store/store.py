@@ -19,7 +19,8 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from tutor.store.errors import StoreError, explain, explained
+from tutor.store.errors import StoreError, damaged, explain, explained
+from tutor.store.rescue import file_identity, rescue_copy
 from tutor.store.types import Draft, Event, Problem
 
 
@@ -37,6 +38,8 @@ class Store:
         self._new_id = new_id
         self._lock = threading.RLock()
         self._depth = 0
+        self._file = file_identity(path)
+        self._rescued: Path | None = None
 
     def close(self) -> None:
         """Close the file; the store cannot be used afterwards."""
@@ -65,6 +68,7 @@ class Store:
                     self._depth -= 1
                 return
             connection = self._db.conn
+            self._still_there()
             with explained(self.path):
                 connection.execute("BEGIN IMMEDIATE")
             self._depth = 1
@@ -82,6 +86,22 @@ class Store:
     def _rows(self, sql: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with self._lock, explained(self.path):
             return list(self._db.conn.execute(sql, parameters))
+
+    def _still_there(self) -> None:
+        """Refuse to write into a file that no longer has its name: SQLite would, and all of it would be gone.
+
+        What was stored is put into a copy beside it, while it can still be read.
+        """
+        if self._file is None or file_identity(self.path) == self._file:
+            return
+        if self._rescued is None or not self._rescued.exists():
+            self._rescued = rescue_copy(self._db.conn, self.path)
+        saved = f" All that was stored is in {self._rescued}." if self._rescued is not None else ""
+        raise StoreError(
+            f"{self.path} was removed or replaced while it was in use, so nothing more is written to it.{saved}",
+            hint=f"Close the program and put {'that copy' if saved else 'the file'} in its place.",
+            exit_code=3,
+        )
 
     # -- events ---------------------------------------------------------------------------------------------------
 
@@ -134,7 +154,13 @@ class Store:
             f"SELECT seq, id, stream, kind, payload, at FROM events WHERE {' AND '.join(where)} ORDER BY seq",
             tuple(values),
         )
-        return [Event(seq, id_, of, what, json.loads(text), _moment(at)) for seq, id_, of, what, text, at in rows]
+        return [self._event(*row) for row in rows]
+
+    def _event(self, seq: int, id_: str, stream: str, kind: str, text: str, at: str) -> Event:
+        try:
+            return Event(seq, id_, stream, kind, json.loads(text), _moment(at))
+        except ValueError:
+            raise damaged(self.path, f"event {seq} of {stream} cannot be read") from None
 
     def streams(self, prefix: str = "") -> list[str]:
         """The names of all streams that begin with `prefix`, in alphabetical order."""
