@@ -85,6 +85,27 @@ async def test_a_wrong_claim_is_refuted_and_saved(open_tutor: OpenTutor, tmp_pat
         assert "first seed" in text
 
 
+async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: OpenTutor) -> None:
+    async with open_tutor((100, 50)) as pilot:
+        screen = await open_claim(pilot, "trial_baseline", "")
+        await pilot.press(*"50")
+        screen.query_one("#quantity", ChoiceRow).choose("itl_s")
+        await settle(pilot, screen)
+        assert screen.outcome is not None
+        assert screen.outcome.verdict == "supported"
+        assert "other loads and faults (o tries them)" in screen.summary_words()
+        await pilot.press("o")
+        await until(lambda: bool(screen.probed) and not screen.job, 60)
+        await pilot.pause()
+        text = text_of(pilot)
+        assert "other seeds: supported" in text
+        assert "not tried, there is one replica" in text
+        assert "Not shown:" in text
+        # A new test forgets what was tried for the old one.
+        await settle(pilot, screen)
+        assert screen.probed == []
+
+
 async def test_what_is_wrong_with_an_amount_is_said_and_nothing_runs(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         screen = await open_claim(pilot)

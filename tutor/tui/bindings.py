@@ -142,6 +142,8 @@ KEYS: Final = (
         "Lab"),
     Key("claim-run", "ctrl+s,f5", "put_to_test", "put to the test", "Run both sides until the intervals decide.", "Lab",
         display="^S"),
+    Key("claim-overturn", "o", "overturn", "overturn", "Try the claim under bursts, faults, other lengths and seeds.",
+        "Lab"),
     Key("claim-add", "f9", "add_statement", "and", "Take this statement in and begin another; all must hold.", "Lab"),
     Key("claim-drop", "f8", "drop_statement", "leave out", "Leave the last statement out again.", "Lab"),
     Key("plot-table", "t", "toggle_table", "table", "Show the numbers as tables instead of plots, or back.", "Plots"),

@@ -14,7 +14,10 @@ from tutor.tui.widgets.plot import Table
 from tutor.tui.widgets.plot_scale import tick_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sim.experiment.comparison import Outcome, TermOutcome
+    from tutor.lab.overturn import Probed
 
 MARKS = {"supported": ("✓", "$success"), "refuted": ("✗", "$error"), "undetermined": ("?", "$warning")}
 LABEL_CELLS = 11
@@ -106,6 +109,38 @@ def interval_picture(outcome: TermOutcome, width: int) -> Content:
             Content.styled(f"{'':<{LABEL_CELLS}}{axis} {unit}", "$secondary"),
         ]
     )
+
+
+def probes_content(probed: Sequence[Probed]) -> Content:
+    """What the attempts to overturn it gave, one a line; what flips the verdict first."""
+    rows = []
+    for one in sorted(probed, key=lambda one: (not one.flips, one.outcome is None)):
+        if one.outcome is None:
+            rows.append(join(("– ", "$secondary"), one.name, (f": not tried, {one.note}", "$secondary")))
+            continue
+        mark, tone = MARKS[one.outcome.verdict]
+        words = "overturned: " if one.flips else ""
+        rows.append(
+            join(
+                (f"{mark} ", tone),
+                one.name,
+                ": ",
+                (f"{words}{one.outcome.verdict}", tone),
+                (_briefly(one.outcome), "$secondary"),
+            )
+        )
+    return Content("\n").join(rows)
+
+
+def _briefly(outcome: Outcome) -> str:
+    """The estimates, in short."""
+    parts = []
+    for term in outcome.terms:
+        if term.estimate is not None and term.interval is not None:
+            _, factor, unit = shown_in(term)
+            low, high = (value * factor for value in term.interval)
+            parts.append(f"{measured(term.estimate * factor)} [{measured(low)}, {measured(high)}] {unit}")
+    return f"  {'; '.join(parts)}" if parts else ""
 
 
 def outcome_table(outcome: Outcome) -> Table:

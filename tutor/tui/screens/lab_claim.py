@@ -21,7 +21,7 @@ from tutor.lab.scenario_text import check
 from tutor.lab.statements import COMPARES, NEEDS_AMOUNT, RELATIONS, term_of, words_of
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
-from tutor.tui.screens.claim_words import outcome_content, outcome_table
+from tutor.tui.screens.claim_words import outcome_content, outcome_table, probes_content
 from tutor.tui.screens.lab_run import RunningScreen
 from tutor.tui.widgets.choice_row import ChoiceRow
 from tutor.tui.widgets.prediction_fields import parse_kept
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 
     from sim.experiment.comparison import Outcome
     from tutor.lab.gallery import Entry
+    from tutor.lab.overturn import Probed
 
 DRAFT_PLACE = 2
 """Where what is typed here is kept in the scenario's stream."""
 MOST_STATEMENTS = 6
 WRITING = "writing the report"
+OVERTURNING = "trying to overturn it"
 ROWS = ("class", "quantity", "statistic", "relation")
 
 
@@ -49,9 +51,12 @@ class ClaimScreen(RunningScreen):
         "A claim about your change is put to the test. Say which number lies where: at most, at least or between, or "
         "lower or higher than the baseline. F9 takes the statement in and begins another; all must hold. Ctrl+S runs "
         "both sides on the same requests, again and again, until every interval decides or the budget ends: "
-        "supported, refuted or undetermined. The intervals allow for looking several times and for all statements."
+        "supported, refuted or undetermined. The intervals allow for looking several times and for all statements. "
+        "Then o tries to overturn it by bursts, faults, other lengths and seeds, and s saves it all."
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings("claim-run", "claim-add", "claim-drop", "plot-save")
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "claim-run", "claim-add", "claim-drop", "claim-overturn", "plot-save"
+    )
 
     def __init__(self, entry: Entry, text: str) -> None:
         super().__init__()
@@ -62,6 +67,8 @@ class ClaimScreen(RunningScreen):
         self.terms: list[Term] = []
         """Statements that are taken in."""
         self.outcome: Outcome | None = None
+        self.probed: list[Probed] = []
+        """What the attempts to overturn it gave."""
         self.kept = ""
 
     def place(self) -> str:
@@ -91,6 +98,9 @@ class ClaimScreen(RunningScreen):
             yield Line(id="status")
             yield RuledLine("Verdict", id="outcome-heading")
             yield Line(id="outcome")
+            yield RuledLine("Attempts to overturn it", id="probes-heading")
+            yield Line(id="probes")
+            yield Line(id="summary")
 
     def on_mount(self) -> None:
         self.fill_from_draft()
@@ -171,7 +181,10 @@ class ClaimScreen(RunningScreen):
         terms = self.query_one("#terms", Line)
         terms.update(Content("\n").join([*rows, Content.styled("and", "$secondary")]) if rows else Content(""))
         terms.display = bool(rows)
-        self.query_one("#outcome-heading").display = self.query_one("#outcome").display = self.outcome is not None
+        for name in ("outcome-heading", "outcome", "summary"):
+            self.query_one(f"#{name}").display = self.outcome is not None
+        for name in ("probes-heading", "probes"):
+            self.query_one(f"#{name}").display = bool(self.probed)
         self.show_outcome()
         self.refresh_bindings()
 
@@ -180,6 +193,15 @@ class ClaimScreen(RunningScreen):
         if self.outcome is not None:
             width = max(40, min(self.size.width - 4, 100))
             self.query_one("#outcome", Line).update(outcome_content(self.outcome, width))
+            self.query_one("#probes", Line).update(probes_content(self.probed))
+            self.query_one("#summary", Line).update(self.summary_words())
+
+    def summary_words(self) -> str:
+        """One line: what holds for what, and what was not shown."""
+        from tutor.lab.overturn import summary
+
+        assert self.outcome is not None
+        return summary([words_of(one.term) for one in self.outcome.terms], self.outcome, self.probed)
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
@@ -194,7 +216,7 @@ class ClaimScreen(RunningScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
-            case "save_report":
+            case "save_report" | "overturn":
                 return self.outcome is not None and not self.job
             case "put_to_test":
                 return not self.job
@@ -256,6 +278,20 @@ class ClaimScreen(RunningScreen):
 
         self.start_job("putting it to the test", job)
 
+    def action_overturn(self) -> None:
+        """o."""
+        outcome, scenario, baseline = self.outcome, self.scenario, self.baseline
+        if outcome is None or scenario is None:
+            return
+        terms = [one.term for one in outcome.terms]
+
+        def job(tell: Callable[[int, int, str], None], stop: Callable[[], bool]) -> list[Probed]:
+            from tutor.lab.overturn import overturn
+
+            return overturn(baseline, scenario, terms, outcome.verdict, tell, stop)
+
+        self.start_job(OVERTURNING, job)
+
     def show_progress(self, text: str) -> None:
         self.say(text, tone="note")
 
@@ -269,10 +305,23 @@ class ClaimScreen(RunningScreen):
         if message.name == WRITING:
             self.report_written(message)
             return
-        self.outcome = message.result
+        if message.name == OVERTURNING:
+            self.probed = message.result
+            self.show_state()
+            if self.halt.is_set():
+                self.say("Stopped; what was tried by then is shown.", tone="note")
+            self.query_one("#page").focus()
+            self.bring_up("#probes-heading")
+            return
+        self.outcome, self.probed = message.result, []
         self.show_state()
         self.query_one("#page").focus()
-        self.call_after_refresh(self.query_one("#outcome").scroll_visible, animate=False)
+        self.bring_up("#outcome-heading")
+
+    def bring_up(self, selector: str) -> None:
+        """Scroll so that this part is the first one in sight."""
+        page = self.query_one("#page", VerticalScroll)
+        self.call_after_refresh(page.scroll_to_widget, self.query_one(selector), animate=False, top=True)
 
     # --- saving -------------------------------------------------------------------------------------------------
 
@@ -289,13 +338,20 @@ class ClaimScreen(RunningScreen):
         if outcome is None or self.job:
             return
         table = outcome_table(outcome)
+        probe_rows = [
+            (one.name, f"not tried: {one.note}" if one.outcome is None else one.outcome.verdict) for one in self.probed
+        ]
         report = LabReport(
             title=f"{self.entry.title}: {outcome.verdict}",
             sentences=[
                 *(f"Changed: {one.words()}." for one in self.changes),
                 *(f"Claimed: {words_of(one.term)}: {one.verdict}." for one in outcome.terms),
+                self.summary_words(),
             ],
-            tables=[ReportTable("Statements", table.header, table.rows, table.note)],
+            tables=[
+                ReportTable("Statements", table.header, table.rows, table.note),
+                *([ReportTable("Attempts to overturn it", ("under", "verdict"), probe_rows)] if probe_rows else []),
+            ],
             scenario=self.text,
             baseline=self.entry.text if self.changes else "",
             pair=None,
