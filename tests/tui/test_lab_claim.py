@@ -47,7 +47,7 @@ async def test_a_claim_by_keys_is_settled_with_its_interval(open_tutor: OpenTuto
         assert screen.max_scroll_x == 0
         await pilot.press(*"20", "f9")
         await pilot.pause()
-        assert "chat ITL p95 at most 20 ms" in text_of(pilot)
+        assert "chat ITL p95 is at most 20 ms" in text_of(pilot)
         screen.query_one("#class", ChoiceRow).choose("document")
         screen.query_one("#quantity", ChoiceRow).choose("ttft_s")
         screen.query_one("#relation", ChoiceRow).choose("higher")
@@ -55,8 +55,8 @@ async def test_a_claim_by_keys_is_settled_with_its_interval(open_tutor: OpenTuto
         outcome = screen.outcome
         assert outcome is not None
         assert [words_of(one.term) for one in outcome.terms] == [
-            "chat ITL p95 at most 20 ms",
-            "document TTFT p95 higher",
+            "chat ITL p95 is at most 20 ms",
+            "document TTFT p95 is higher",
         ]
         assert outcome.verdict == "supported"
         screen.query_one("#page").scroll_end(animate=False)
@@ -80,9 +80,36 @@ async def test_a_wrong_claim_is_refuted_and_saved(open_tutor: OpenTutor, tmp_pat
         await pilot.press("enter")
         await until(lambda: (tmp_path / "claim.html").exists() and not screen.job, 30)
         text = (tmp_path / "claim.html").read_text(encoding="utf-8")
-        assert "chat ITL p95 at least 40 ms: refuted" in text
+        assert "chat ITL p95 is at least 40 ms: refuted" in text
         assert "token_budget: 256" in text
         assert "first seed" in text
+
+
+async def test_a_line_takes_in_change_and_statements_and_a_mistake_points_at_its_word(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        screen = await open_claim(pilot, budget="")
+        line = screen.query_one("#line", Input)
+        line.focus()
+        line.value = "token_budget -> 256: chat itl p95 at mist 20 ms"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "After “at” comes “most” or “least”." in text_of(pilot)
+        assert screen.terms == []
+        line.value = "token_budget 2048 -> 256: chat itl p95 at most 20 ms and document ttft p95 higher"
+        await pilot.press("ctrl+s")
+        await until(lambda: screen.outcome is not None, 60)
+        await pilot.pause()
+        assert "token_budget" in str(screen.query_one("#change").render())
+        assert [words_of(term) for term in screen.terms] == [
+            "chat ITL p95 is at most 20 ms",
+            "document TTFT p95 is higher",
+        ]
+        assert screen.outcome is not None
+        assert screen.outcome.verdict == "supported"
+        await pilot.press("escape", "f6")
+        await until(lambda: isinstance(pilot.app.screen, ClaimScreen) and pilot.app.screen is not screen)
+        await pilot.pause()
+        assert pilot.app.screen.query_one("#line", Input).value == line.value
 
 
 async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: OpenTutor) -> None:
@@ -136,12 +163,27 @@ async def test_without_a_change_nothing_is_compared_and_what_was_typed_is_kept(o
 @pytest.mark.parametrize(
     ("relation", "amount", "term", "words"),
     [
-        ("at_most", "50", Term("chat.itl_s.p95", "at_most", 0.05), "chat ITL p95 at most 50 ms"),
-        ("at_least", "1,000", Term("chat.itl_s.p95", "at_least", 1.0), "chat ITL p95 at least 1,000 ms"),
-        ("within", "30 to 50", Term("chat.itl_s.p95", "within", 0.03, upper=0.05), "chat ITL p95 between 30 and 50 ms"),
-        ("lower", "", Term("chat.itl_s.p95", "at_most", 0.0, "difference"), "chat ITL p95 lower"),
-        ("lower_by", "10 %", Term("chat.itl_s.p95", "at_most", -0.1, "change"), "chat ITL p95 lower by at least 10 %"),
-        ("higher_by", "10", Term("chat.itl_s.p95", "at_least", 0.1, "change"), "chat ITL p95 higher by at least 10 %"),
+        ("at_most", "50", Term("chat.itl_s.p95", "at_most", 0.05), "chat ITL p95 is at most 50 ms"),
+        ("at_least", "1,000", Term("chat.itl_s.p95", "at_least", 1.0), "chat ITL p95 is at least 1,000 ms"),
+        (
+            "within",
+            "30 to 50",
+            Term("chat.itl_s.p95", "within", 0.03, upper=0.05),
+            "chat ITL p95 is between 30 and 50 ms",
+        ),
+        ("lower", "", Term("chat.itl_s.p95", "at_most", 0.0, "difference"), "chat ITL p95 is lower"),
+        (
+            "lower_by",
+            "10 %",
+            Term("chat.itl_s.p95", "at_most", -0.1, "change"),
+            "chat ITL p95 is lower by at least 10 %",
+        ),
+        (
+            "higher_by",
+            "10",
+            Term("chat.itl_s.p95", "at_least", 0.1, "change"),
+            "chat ITL p95 is higher by at least 10 %",
+        ),
     ],
 )
 def test_statements_in_the_simulators_units(relation: str, amount: str, term: Term, words: str) -> None:

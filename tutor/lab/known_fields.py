@@ -17,7 +17,9 @@ def addable(scenario: Scenario, text: str) -> list[str]:
     """Paths that may be set and do not stand in the text, in the order of the scenario's parts."""
     there = [leaf.path for leaf in leaves(text) or ()]
     return [
-        path for path in _paths(scenario, ()) if not any(one == path or one.startswith(f"{path}.") for one in there)
+        path
+        for path in _paths(scenario, ())
+        if not any(one == path or one.startswith(f"{path}.") or path.startswith(f"{one}.") for one in there)
     ]
 
 

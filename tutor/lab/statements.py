@@ -49,18 +49,18 @@ def term_of(chosen: Chosen, relation: str, amount: str) -> Term | str:
 
 
 def words_of(term: Term) -> str:
-    """chat ITL p95 at most 50 ms · chat TTFT p95 lower by at least 10 %"""
+    """chat ITL p95 is at most 50 ms · chat TTFT p95 is lower by at least 10 %"""
     name, scale, unit = named(term.metric)
     if term.subject == "value":
         if term.relation == "within":
             assert term.upper is not None
-            return f"{name} between {measured(term.amount * scale)} and {measured(term.upper * scale)} {unit}"
-        return f"{name} {term.relation.replace('_', ' ')} {measured(term.amount * scale)} {unit}"
+            return f"{name} is between {measured(term.amount * scale)} and {measured(term.upper * scale)} {unit}"
+        return f"{name} is {term.relation.replace('_', ' ')} {measured(term.amount * scale)} {unit}"
     if term.subject == "change" and term.relation != "within":
         way = "lower" if term.relation == "at_most" else "higher"
-        return f"{name} {way} by at least {abs(term.amount) * 100:g} %"
+        return f"{name} is {way} by at least {abs(term.amount) * 100:g} %"
     if term.subject == "difference" and term.amount == 0 and term.relation != "within":
-        return f"{name} {'lower' if term.relation == 'at_most' else 'higher'}"
+        return f"{name} is {'lower' if term.relation == 'at_most' else 'higher'}"
     low, high = term.region
     factor, by = (100.0, "%") if term.subject == "change" else (scale, unit)
     return f"{name} changes by {measured(low * factor)} to {measured(high * factor)} {by}"

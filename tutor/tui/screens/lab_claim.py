@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 DRAFT_PLACE = 2
 """Where what is typed here is kept in the scenario's stream."""
+LINE_PLACE = 3
+"""Where the line is kept."""
+LINE_EXAMPLE = "max_seqs -> 32: chat itl p95 at most 50 ms and tokens/s +5%; Enter takes it in"
+LONGEST_LINE = 500
 MOST_STATEMENTS = 6
 WRITING = "writing the report"
 OVERTURNING = "trying to overturn it"
@@ -69,7 +73,7 @@ class ClaimScreen(RunningScreen):
         self.outcome: Outcome | None = None
         self.probed: list[Probed] = []
         """What the attempts to overturn it gave."""
-        self.kept = ""
+        self.kept = self.kept_line = ""
 
     def place(self) -> str:
         return f"Lab · {one_line(self.entry.title)} · claim"
@@ -85,6 +89,10 @@ class ClaimScreen(RunningScreen):
         with VerticalScroll(id="page", can_focus=True):
             yield Line(self._change_words(), id="change")
             yield RuledLine("You claim", "^S puts it to the test", id="claim-heading")
+            with HorizontalGroup(classes="field"):
+                yield Line("In a line", classes="label")
+                yield Input(id="line", placeholder=LINE_EXAMPLE, max_length=LONGEST_LINE)
+            yield Line(id="line-problem")
             yield Line(id="terms")
             yield ChoiceRow("Class", classes, first.class_name, id="class")
             yield ChoiceRow("Number", [(one.id, one.words) for one in QUANTITIES], first.quantity, id="quantity")
@@ -104,6 +112,7 @@ class ClaimScreen(RunningScreen):
 
     def on_mount(self) -> None:
         self.fill_from_draft()
+        self.query_one("#line-problem").display = False
         self.show_state()
         self.query_one("#value" if self.query_one("#amount-field").display else "#run").focus()
         self.set_interval(1.0, self.keep)
@@ -128,6 +137,9 @@ class ClaimScreen(RunningScreen):
     def fill_from_draft(self) -> None:
         """Show what was typed before."""
         store = self.tutor.store
+        line = store.draft(STREAM_PREFIX + self.entry.key, LINE_PLACE) if store is not None else None
+        if line is not None:
+            self.query_one("#line", Input).value = self.kept_line = line.text
         draft = store.draft(STREAM_PREFIX + self.entry.key, DRAFT_PLACE) if store is not None else None
         if draft is None:
             return
@@ -140,8 +152,18 @@ class ClaimScreen(RunningScreen):
     def keep(self) -> None:
         """Put what is typed on the disk."""
         store = self.tutor.store
+        if store is None:
+            return
+        line = self.query_one("#line", Input).value
+        if line != self.kept_line:
+            try:
+                store.save_draft(STREAM_PREFIX + self.entry.key, LINE_PLACE, line, self.tutor.clock(), slot="claim")
+            except TutorError as error:
+                self.say(str(error))
+                return
+            self.kept_line = line
         amount = self.query_one("#value", Input).value.strip()
-        if store is None or not amount:
+        if not amount:
             return
         parts = [(name, self.query_one(f"#{name}", ChoiceRow).value) for name in ROWS]
         text = "\n".join(f"{name} = {value}" for name, value in [*parts, ("value", amount)])
@@ -232,6 +254,47 @@ class ClaimScreen(RunningScreen):
         event.stop()
         self.query_one("#run", Button).focus()
 
+    @on(Input.Submitted, "#line")
+    def line_entered(self, event: Input.Submitted) -> None:
+        """Take in what it says; a mistake is shown below it, with the words that it is about."""
+        event.stop()
+        if self.take_line():
+            self.query_one("#run", Button).focus()
+
+    def take_line(self) -> bool:
+        """Read the line; False after saying what is wrong with it."""
+        from tutor.lab.claim_line import LineError, read_line
+
+        line, problem = self.query_one("#line", Input).value, self.query_one("#line-problem", Line)
+        try:
+            read = read_line(line, self.entry.text)
+        except LineError as error:
+            marked = join(
+                line[: error.start], (line[error.start : error.end] or "▁", "$error underline"), line[error.end :]
+            )
+            problem.show(Content("\n").join([marked, Content.styled(f"✗ {one_line(str(error))}", "$error")]))
+            problem.display = True
+            return False
+        problem.display = False
+        if len(read.terms) > MOST_STATEMENTS:
+            self.say(f"A claim has at most {MOST_STATEMENTS} statements.")
+            return False
+        if read.text != self.entry.text or not self.changes:
+            self.take_text(read.text)
+        self.terms = list(read.terms)
+        self.query_one("#value", Input).value = ""
+        self.outcome, self.probed = None, []
+        self.show_state()
+        return True
+
+    def take_text(self, text: str) -> None:
+        """Another change than the bench's."""
+        self.text = text
+        self.scenario = check(text, self.entry.folder).scenario
+        self.changes = differences(self.entry.text, text)
+        self.baseline = check(self.entry.text, self.entry.folder).scenario if self.changes else None
+        self.query_one("#change", Line).update(self._change_words())
+
     @on(Button.Pressed, "#run")
     def run_pressed(self) -> None:
         self.action_put_to_test()
@@ -256,6 +319,8 @@ class ClaimScreen(RunningScreen):
 
     def action_put_to_test(self) -> None:
         """^S."""
+        if self.query_one("#line", Input).has_focus and not self.take_line():
+            return
         term = self.written()
         if isinstance(term, str) and not (self.terms and not self.query_one("#value", Input).value.strip()):
             self.say(term)
