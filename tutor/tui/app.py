@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -375,9 +376,19 @@ class TutorApp(App[int]):
             if isinstance(screen, TutorScreen):
                 screen.keep()
 
+    def rescue(self, text: str) -> Path | None:
+        """Put text that the store did not take into a file of its own; None when no folder takes one."""
+        from tutor.store.rescue import rescue_text
+
+        home = Path.home() if os.environ.get("HOME") else self.settings.data_dir
+        return rescue_text(text, (self.settings.data_dir, home), self.clock())
+
     async def action_leave(self) -> None:
         """Keep the drafts, stop the built-in model, and end."""
         self.keep_all()
+        kept = [screen.rescued() for screen in self.screen_stack if isinstance(screen, TutorScreen)]
+        if not all(kept):
+            return
         self.workers.cancel_all()
         await self.close_model()
         self.exit(0)

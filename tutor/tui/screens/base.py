@@ -33,6 +33,8 @@ class TutorScreen(Screen[None]):
     """The place's name in the title bar."""
     PURPOSE: ClassVar[str] = ""
     """What the help screen says about it."""
+    told_about = ""
+    """The text that could not be stored and was told about last."""
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.place())
@@ -70,7 +72,29 @@ class TutorScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(SizeNotice).measure(event.size.width, event.size.height)
 
+    def unsaved(self) -> str:
+        """What has been typed and could not be stored; empty when all is on the disk."""
+        return ""
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence about what could not be stored."""
+
+    def rescued(self) -> bool:
+        """Whether one may leave: all is stored; or what is not was put into a file of its own, and that was told.
+
+        Told once for each text; leaving a second time is leaving.
+        """
+        text = self.unsaved()
+        if not text or text == self.told_about:
+            return True
+        self.told_about = text
+        path = self.tutor.rescue(text)
+        where = f"is in {path}" if path is not None else "is only here: no folder takes a file, so copy it"
+        self.tell(f"What you typed could not be stored; it {where}. Leaving again leaves.")
+        return False
+
     def action_back(self) -> None:
         """Leave this place; the text is kept."""
         self.keep()
-        self.app.pop_screen()
+        if self.rescued():
+            self.app.pop_screen()

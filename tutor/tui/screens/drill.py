@@ -281,6 +281,8 @@ class DrillScreen(MovesPart):
             return
         if self.close_page():
             self.show_state()
+        elif not self.rescued():
+            return
         elif self.phase != "over" and self.session.done:
             self.stopped = True
             self.say("")

@@ -73,6 +73,7 @@ class AnsweringPart(DrillBase):
         try:
             if self.has_class("-noting"):
                 store.save_draft(self.stream, NOTE_PLACE, self.note_editor.text, self.tutor.clock())
+                self.saved_note = self.note_editor.text
             if self.open and self.shown.mode != "checkpoint" and text != self.saved_text:
                 if text:
                     self.session.save_draft(text)
@@ -83,6 +84,19 @@ class AnsweringPart(DrillBase):
             self.say(str(error))
             return
         self.show_draft_state()
+
+    def unsaved(self) -> str:
+        if not self.is_mounted or self.phase == "over":
+            return ""
+        parts = []
+        if self.open and self.shown.mode != "checkpoint" and self.typed_text != self.saved_text:
+            parts.append(self.typed_text)
+        if self.has_class("-noting") and self.note_editor.text != self.saved_note:
+            parts.append(self.note_editor.text)
+        return "\n\n".join(part for part in parts if part)
+
+    def tell(self, sentence: str) -> None:
+        self.say(sentence)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         if isinstance(event.widget, AnswerEditor | Input):

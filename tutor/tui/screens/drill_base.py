@@ -38,6 +38,8 @@ class DrillBase(TutorScreen):
         self.running = False
         """A prediction is in the simulator."""
         self.saved_text = ""
+        self.saved_note = ""
+        """The note being written, as it is on the disk."""
 
     @property
     def drills(self) -> Drills:

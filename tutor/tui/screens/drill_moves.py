@@ -190,7 +190,8 @@ class MovesPart(AnsweringPart):
         changed = text != self.note_text
         if changed and not self.attempt(lambda: self.session.note(text)):
             return True
-        self.drills.store.clear_draft(self.stream, NOTE_PLACE)
+        if not self.attempt(lambda: self.drills.store.clear_draft(self.stream, NOTE_PLACE)):
+            return True
         self.remove_class("-noting")
         self.show_state()
         if changed:

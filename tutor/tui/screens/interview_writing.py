@@ -60,6 +60,13 @@ class WritingPart(InterviewBase):
         self.saved_text = editor.text
         self.show_counts()
 
+    def unsaved(self) -> str:
+        editor = self.editor if self.is_mounted else None
+        return editor.text if editor is not None and editor.text != self.saved_text else ""
+
+    def tell(self, sentence: str) -> None:
+        self.say(sentence)
+
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         if isinstance(event.widget, AnswerEditor):
             self.keep()
