@@ -58,7 +58,8 @@ def challenges(question: Question, reading: Reading, expected: Expected, uses: S
     if not right:
         return list(uses)
     offered = _offered(reading.folded.text, uses)
-    return [u for u in uses if u in right or _speaks(question, reading, expected, u, right, offered, sure)]
+    sound = {id(u) for u in right}
+    return [u for u in uses if id(u) in sound or _speaks(question, reading, expected, u, right, offered, sure)]
 
 
 def _offered(text: str, uses: Sequence[Use]) -> set[int]:

@@ -37,7 +37,7 @@ _NAMES = re.compile(
     | (?P<versioned>\b(?:{_VERSIONED})[\s/-]?\d+(?:\.\d+)*\b)
     | (?P<model>\b(?:{_MODEL})(?:[-\s]?\d+(?:\.\d+)*)?(?:[-\s]?\d+(?:x\d+)?(?:\.\d+)?b)?(?:-[A-Za-z][\w.-]*)?(?!\w)
         | (?<![\w.,*×+=/-])(?<![*×+=/]\s)(?-i:\d{{1,3}}(?:\.\d)?B)\b(?!\s?(?:/|per\b|an?\b|each\b|for\b|of\b|[*×+=])))
-    | (?P<hyphened>\b(?=[\w.-]{{0,40}}[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*-\d[\w.]*)
+    | (?P<hyphened>\b(?=[\w.-]{{0,40}}[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+){{0,8}}-\d[\w.]*)
     | (?P<labelled>(?<![\w-])(?:{_LABELLED})\s?[:#=]?\s?\(?[A-Za-z]?\d+(?:\.\d+)*[a-z]?\)?(?![\w%]|[.,]\d){_UNIT_AHEAD})
     | (?P<indexed>(?<![\w-])(?:{_INDEXED})\s\#?\d+(?![.,/:]\d|[\w%]){_UNIT_AHEAD}(?!\s?(?:[=+*×/·-]|x\s?\d)))
     | (?P<hash>\#\d+\b) | (?P<cited>\[\d{{1,3}}\])

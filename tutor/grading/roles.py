@@ -20,7 +20,7 @@ from tutor.grading.names import Spans
 from tutor.grading.number_forms import decimal_mark
 from tutor.grading.numbers import Read, read_folded, read_quantities
 from tutor.grading.quantities import alike, equals, fits, quantity_unit
-from tutor.grading.text import Folded, Sentence, fold, sentences
+from tutor.grading.text import Folded, Sentence, fold, is_foreign, sentences
 from tutor.grading.wording import CORRECTION, Around, leads_up, offered, rejected, supposed
 
 __all__ = ["Reading", "Role", "Use", "alike", "equals", "failure_reads", "fits", "quantity_unit", "read_answer"]
@@ -37,13 +37,15 @@ _MORE_WORDS = re.compile(
 )
 # A result that is asked for a case is stated with that case: "600 ms if the server hears of it".
 _IN_A_CASE = re.compile(r"\b(?:if|when|with|without|doubl\w*|twice)\b", re.IGNORECASE)
-_LIST_GAP = re.compile(r"[\s,;|&]*")
+_LIST_GAP = re.compile(r"[\s,;|&/·]*")
 # "[1040, 1060] ms": one end before the comma, the other after it
 _INTERVAL = re.compile(r"\[\s*[\d.]+\s*[a-zA-Z]{0,3}\s*[,;]\s*$")
 _INTERVAL_END = re.compile(r"\s*[,;]\s*[\d.]+\s*[a-zA-Z]{0,3}\s*\]")
 _NEVER = re.compile(r"[\s*)\"']*(?:\?\s*(?:never|not|no way|wrong|false|nope|no)\b|, not\W*$)", re.IGNORECASE)
 _SALAD = 3
 _WINDOW = 280
+_MOST_NUMBERS = 400
+"""An answer with more numbers than this is a list of numbers, of which none is said to be the result."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ def _salads(text: str, reads: Sequence[Read], operands: set[int], question: Ques
     run: list[int] = []
 
     def finish() -> None:
+        if len(run) == 2 and "/" in text[reads[run[0]].end : reads[run[1]].start]:
+            return  # "1,050 / 1,075 ms" offers both
         able = [i for i in run if any(fits(reads[i], e) for e in question.expected)]
         values = {round(reads[i].canonical, 9) for i in able}
         short = run and len(text) < _WINDOW
@@ -148,8 +152,8 @@ def _elsewhere(text: str, reads: Sequence[Read], index: int, start: int, questio
 
 
 def is_pair(chain: Chain) -> bool:
-    """Whether a chain is two numbers with a slash between them: two values, or a quotient left to the reader."""
-    return chain.right is None and chain.operations == 1 and "/" in chain.text
+    """Whether a chain is numbers with slashes between them: several values, or a quotient left to the reader."""
+    return chain.right is None and chain.text.count("/") == chain.operations > 0
 
 
 def _quotients(text: str, reads: Sequence[Read], chains: Sequence[Chain], question: Question) -> tuple[Read, ...]:
@@ -158,7 +162,7 @@ def _quotients(text: str, reads: Sequence[Read], chains: Sequence[Chain], questi
     only = len(plain_ones) == len(question.expected)
     whole = {
         c.indexes: c.value for c in chains
-        if is_pair(c) and all(reads[i].dimension == "none" for i in c.indexes)
+        if is_pair(c) and c.operations == 1 and all(reads[i].dimension == "none" for i in c.indexes)
         and (only or any(math.isclose(c.value, e.value, rel_tol=e.rel_tolerance) for e in plain_ones))
     }  # fmt: skip
     out: list[Read] = []
@@ -174,8 +178,18 @@ def _quotients(text: str, reads: Sequence[Read], chains: Sequence[Chain], questi
 
 
 def _as_marked(text: str, reads: Sequence[Read]) -> tuple[Read, ...]:
-    """The reads with 1,624 as 1.624 where the answer's other numbers show that it writes a decimal comma."""
-    if decimal_mark(text) != "comma":
+    """The reads with 1,624 as 1.624 where the answer's other numbers show that it writes a decimal comma.
+
+    In a language other than English a point before three digits groups: 1.050 is 1050 there.
+    """
+    mark = decimal_mark(text)
+    if mark == "" and is_foreign(text):
+        return tuple(
+            r if r.alternative is None or "." not in r.text else
+            replace(r, value=r.alternative, canonical=r.alternative * r.factor, alternative=None)
+            for r in reads
+        )  # fmt: skip
+    if mark != "comma":
         return tuple(reads)
     return tuple(
         r if r.alternative is None or not re.match(r"[-$€]*\d+[.,]\d{3}", r.text) else
@@ -186,6 +200,8 @@ def _as_marked(text: str, reads: Sequence[Read]) -> tuple[Read, ...]:
 
 def _without(around: Around, own: Spans, read: Read) -> Around:
     """The words around a number without those that only say which of the results it is."""
+    if not own.spans:
+        return around
     before = "".join(c if not own.covers(read.start - len(around.before) + n) else " "
                      for n, c in enumerate(around.before))  # fmt: skip
     after = "".join(c if not own.covers(read.end + n) else " " for n, c in enumerate(around.after))
@@ -296,6 +312,9 @@ def read_answer(question: Question, answer: str) -> Reading:
     text = folded.text
     parts = sentences(text)
     reads = _as_marked(text, read_folded(folded))
+    if len(reads) > _MOST_NUMBERS:
+        listed = tuple(Use(r, "listed", None, False, None) for r in reads)
+        return Reading(folded, parts, reads, (), listed)
     reads = shares(text, two_ends(text, reads, question), question)
     chains = read_chains(text, reads)
     whole = _quotients(text, reads, chains, question)
