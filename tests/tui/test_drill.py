@@ -101,7 +101,7 @@ async def test_a_checkpoint_goes_from_confidence_to_the_next_interval(open_drill
         await until(lambda: screen.phase == "graded")
         await pilot.pause()
         text = text_of(pilot)
-        assert "✓ right" in text
+        assert text.count("✓ right") == 1
         assert "right (Good): in 2 days, on 2026-03-04" in text or "right (Good): in 3 days" in text
         assert "How sure you were: getting there" in text
         before = screen.shown.item.id

@@ -77,3 +77,44 @@ def test_a_draft_survives_kill_9(tmp_path: Path) -> None:
     sleep(0.1)
     with open_store(tmp_path / "tutor.db") as store:
         assert [draft.text for draft in store.drafts()] == ["thirty gaps"]
+
+
+def test_the_draft_of_a_drill_survives_kill_9_and_is_there_again(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "TUTOR_DATA_DIR": str(tmp_path),
+        "TUTOR_MODEL__DISCOVER": "false",
+        "TUTOR_MODEL__USE_EMBEDDED": "false",
+    }
+    for life in range(2):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execvpe(sys.executable, [sys.executable, "-m", "tutor"], environment)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        try:
+            read_until(terminal, b"mastery")
+            drain(terminal, 0.5)
+            os.write(terminal, b"d")
+            read_until(terminal, b"How sure")
+            for kind in (b"Asked now: checkpoints", b"Asked now: recalls", b"Asked now: numbers"):
+                os.write(terminal, b"k")
+                read_until(terminal, kind)
+            if life == 0:
+                drain(terminal, 0.5)
+                os.write(terminal, b"2")
+                drain(terminal, 0.5)
+                os.write(terminal, b"16.25 ms")
+                drain(terminal, 2.0)
+            else:
+                drain(terminal, 1.0)
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(terminal)
+        sleep(0.1)
+        with open_store(tmp_path / "tutor.db") as store:
+            (draft,) = store.drafts()
+            assert draft.text == "16.25 ms"
+            assert draft.stream.startswith("drill:")
+            assert store.check() == []

@@ -190,7 +190,7 @@ class DrillScreen(MovesPart):
             verdict.update(outcome_content(answered))
             if self.shown.mode == "checkpoint":
                 chosen = answered.recorded.review.answer
-                self.query_one(OptionsView).show_outcome(chosen, visible=True)
+                self.query_one(OptionsView).show_outcome(chosen, visible=True, verdict=False)
         if self.phase in ("marking", "graded") and question is not None:
             table = stage.query_one("#table", Line)
             table.display = self.checked is not None and self.phase == "graded"

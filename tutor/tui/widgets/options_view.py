@@ -45,6 +45,7 @@ class OptionsView(VerticalScroll, can_focus=False):
         self.open = False
         self.outcome = ""
         """The chosen option's id once its outcome is shown."""
+        self.says_verdict = True
 
     def compose(self) -> ComposeResult:
         yield OptionList(id="option-list", markup=False)
@@ -66,9 +67,12 @@ class OptionsView(VerticalScroll, can_focus=False):
         self.query_one("#option-next").display = False
         rows.focus()
 
-    def show_outcome(self, chosen: str, *, visible: bool) -> None:
-        """Right or wrong by id, with the reason for each option; or only that the choice is kept."""
-        self.open = False
+    def show_outcome(self, chosen: str, *, visible: bool, verdict: bool = True) -> None:
+        """Right or wrong by id, with the reason for each option; or only that the choice is kept.
+
+        Without `verdict` for a screen that says right or not right itself.
+        """
+        self.open, self.says_verdict = False, verdict
         self.query_one("#option-list").display = False
         reasons = self.query_one("#reasons", Line)
         reasons.display = True
@@ -84,9 +88,8 @@ class OptionsView(VerticalScroll, can_focus=False):
     def _draw(self) -> None:
         if self.outcome:
             width = max(20, self.size.width - 3)
-            self.query_one("#reasons", Line).update(
-                Content("\n").join(outcome_lines(self.options, self.outcome, width))
-            )
+            rows = list(outcome_lines(self.options, self.outcome, width))
+            self.query_one("#reasons", Line).update(Content("\n").join(rows if self.says_verdict else rows[1:]))
 
     def on_resize(self) -> None:
         self._draw()
