@@ -16,7 +16,7 @@ from tutor.errors import TutorError
 @click.pass_obj
 def export_command(flags: dict[str, object], file: Path) -> None:
     """Write everything that is stored to FILE as JSON lines, or to standard output for -."""
-    from tutor.store import export_lines, open_store
+    from tutor.store import export_lines, open_store, state_hash
 
     with open_store(settings_for(flags).store_file) as store:
         if str(file) == "-":
@@ -31,11 +31,18 @@ def export_command(flags: dict[str, object], file: Path) -> None:
         except OSError as error:
             raise TutorError(f"{file} cannot be written: {error.strerror or error}.", hint="Name another.") from None
         count = 0
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            for line in export_lines(store):
-                out.write(f"{line}\n")
-                count += 1
-    click.echo(f"{file}: {count - 1} events and drafts")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+                for line in export_lines(store):
+                    out.write(f"{line}\n")
+                    count += 1
+        except OSError as error:
+            file.unlink(missing_ok=True)  # half an export would pass for a whole one
+            raise TutorError(
+                f"{file} cannot be written to its end: {error.strerror or error}.", hint="Name a place with more room."
+            ) from None
+        state = state_hash(store)
+    click.echo(f"{file}: {count - 1} events and drafts, state {state}")
 
 
 @click.command(name="import", context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,7 +50,7 @@ def export_command(flags: dict[str, object], file: Path) -> None:
 @click.pass_obj
 def import_command(flags: dict[str, object], file: Path) -> None:
     """Read an export back; doing it twice changes nothing."""
-    from tutor.store import import_lines, open_store
+    from tutor.store import import_lines, open_store, state_hash
 
     try:
         lines = file.open(encoding="utf-8", errors="strict")
@@ -54,7 +61,8 @@ def import_command(flags: dict[str, object], file: Path) -> None:
             report = import_lines(store, lines, source=str(file))
         except UnicodeDecodeError:
             raise TutorError(f"{file} is not UTF-8 text.", hint="Give a file that 'tutor export' wrote.") from None
+        state = state_hash(store)
     click.echo(
         f"{report.events_added} events added, {report.events_known} were here already, "
-        f"{report.drafts_taken} drafts taken"
+        f"{report.drafts_taken} drafts taken, state {state}"
     )
