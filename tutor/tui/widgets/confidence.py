@@ -24,7 +24,7 @@ class ConfidenceRow(HorizontalGroup):
     DEFAULT_CSS = """
     ConfidenceRow { height: auto; padding: 0 1; }
     ConfidenceRow Line { width: auto; margin-right: 1; }
-    ConfidenceRow Button { margin-right: 1; padding: 0; min-width: 0; }
+    ConfidenceRow Button { margin-right: 0; padding: 0; min-width: 0; }
     ConfidenceRow.-given Button { display: none; }
     Screen.-narrow ConfidenceRow { layout: vertical; }
     """
