@@ -203,8 +203,6 @@ class Gate:
     foreign: bool = False
 
 
-_SHORT_OPINION_WORDS = 3
-
 # Function words of other languages that are none in English; a text is told by them, not by its nouns.
 _OTHER_FUNCTION_WORDS = frozenset(
     re.findall(
@@ -285,6 +283,7 @@ def gate(answer: str, question: str, criteria: Iterable[str], subject: Iterable[
         return Gate(True, foreign=foreign)
     if not touched:
         return Gate(False, "The answer says nothing about the question.")
-    if len(words) <= _SHORT_OPINION_WORDS:
-        return Gate(False, "The answer adds nothing to the question.")
-    return Gate(True, foreign=foreign)
+    if foreign:
+        return Gate(True, foreign=True)
+    # Every word of the matter is the question's or the rubric's own: a claim to have answered is no answer.
+    return Gate(False, "The answer adds nothing to the question.")
