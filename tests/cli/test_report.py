@@ -85,3 +85,26 @@ def test_bad_input_is_one_sentence(
 def test_no_interview_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tutor(tmp_path) == 2
     assert "No interview was held so far." in capsys.readouterr().err
+
+
+def test_an_export_that_breaks_off_leaves_no_file(data_dir: Path, tmp_path: Path) -> None:
+    path = data_dir / "tutor.db"
+    path.write_bytes(path.read_bytes().replace(b'"position":0', b'"position" 0'))
+    target = tmp_path / "export.jsonl"
+    with pytest.raises(SystemExit) as ended:
+        main(["--data-dir", str(data_dir), "export", str(target)])
+    assert ended.value.code == 2
+    assert not target.exists()
+
+
+def test_export_and_import_show_the_same_state(
+    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "export.jsonl"
+    states = []
+    for other, command in ((data_dir, "export"), (tmp_path / "new", "import"), (tmp_path / "new", "import")):
+        with pytest.raises(SystemExit):
+            main(["--data-dir", str(other), command, str(target)])
+        states.append(capsys.readouterr().out.strip().rpartition("state ")[2])
+    assert len(states[0]) == 64
+    assert len(set(states)) == 1

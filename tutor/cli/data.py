@@ -36,8 +36,10 @@ def export_command(flags: dict[str, object], file: Path) -> None:
                 for line in export_lines(store):
                     out.write(f"{line}\n")
                     count += 1
-        except OSError as error:
+        except BaseException as error:
             file.unlink(missing_ok=True)  # half an export would pass for a whole one
+            if not isinstance(error, OSError):
+                raise
             raise TutorError(
                 f"{file} cannot be written to its end: {error.strerror or error}.", hint="Name a place with more room."
             ) from None
