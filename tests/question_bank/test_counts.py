@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from question_bank.load import Bank, load_bank
-from question_bank.schema import Checkpoint
+from question_bank.schema import Checkpoint, Lesson
 from question_bank.schema_items import AnyItem, Exercise, OpenItem, Prediction, Probe
 from rubrics import CRITERION_IDS
 
@@ -53,10 +53,14 @@ def test_each_open_kind_has_all_three_difficulties() -> None:
 @pytest.mark.parametrize(
     "lesson", [one for one in BANK.lessons if one.id.startswith("serving/")], ids=lambda one: one.id
 )
-def test_each_section_can_be_quizzed_on(lesson: object) -> None:
-    found = next(one for one in BANK.lessons if one is lesson)
-    for section in found.sections:
-        assert len(list(found.items_on(section.id))) >= 2, f"{found.id}/{section.id}"
+def test_each_section_can_be_quizzed_on(lesson: Lesson) -> None:
+    for section in lesson.sections:
+        assert len(list(lesson.items_on(section.id))) >= 2, f"{lesson.id}/{section.id}"
+
+
+def test_tables_and_code_of_every_lesson_fit_a_terminal() -> None:
+    lines = [(one.id, line) for one in BANK.lessons for section in one.sections for line in section.text.splitlines()]
+    assert not [(name, line) for name, line in lines if line.startswith(("|", "    ")) and len(line) > 76]
 
 
 @pytest.mark.parametrize("item", EXERCISES, ids=lambda item: item.id)
