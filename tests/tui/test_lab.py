@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from textual.widgets import Input, OptionList
 
-from tests.tui.conftest import OpenTutor, TutorPilot, text_of, until
+from tests.tui.conftest import OpenTutor, TutorPilot, text_of
+from tests.tui.conftest import until as wait_until
 from tutor.interview import check_interviews
 from tutor.lab.gallery import begun
 from tutor.store import Store
@@ -24,6 +26,11 @@ SIZES = [
     pytest.param((120, 40), marks=pytest.mark.slow),
     pytest.param((200, 50), marks=pytest.mark.slow),
 ]
+
+
+async def until(condition: Callable[[], bool], limit_s: float = 40.0) -> None:
+    """As everywhere, with patience for a machine that is busy: a bench has a hundred widgets."""
+    await wait_until(condition, limit_s)
 
 
 async def open_lab(pilot: TutorPilot) -> LabScreen:

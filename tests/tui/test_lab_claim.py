@@ -8,10 +8,12 @@ import pytest
 from textual.widgets import Input
 
 from sim.experiment.terms import Term
-from tests.tui.conftest import OpenTutor, TutorPilot, text_of, until
-from tests.tui.test_lab import SIZES, open_bench
+from tests.tui.conftest import OpenTutor, TutorPilot, text_of
+from tests.tui.test_lab import SIZES, open_bench, until
+from tutor.lab.claim_log import settled_claims
 from tutor.lab.quantities import Chosen
 from tutor.lab.statements import term_of, words_of
+from tutor.store import Store
 from tutor.tui.screens.lab_claim import ClaimScreen
 from tutor.tui.widgets.choice_row import ChoiceRow
 
@@ -112,7 +114,7 @@ async def test_a_line_takes_in_change_and_statements_and_a_mistake_points_at_its
         assert pilot.app.screen.query_one("#line", Input).value == line.value
 
 
-async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: OpenTutor) -> None:
+async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: OpenTutor, store: Store) -> None:
     async with open_tutor((100, 50)) as pilot:
         screen = await open_claim(pilot, "trial_baseline", "")
         await pilot.press(*"50")
@@ -128,9 +130,16 @@ async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: Op
         assert "other seeds: supported" in text
         assert "not tried, there is one replica" in text
         assert "Not shown:" in text
+        (kept,) = settled_claims(store)
+        assert kept.settled.verdict == "supported"
+        assert dict(kept.probes)["other seeds"] == "supported"
+        assert kept.summary == screen.summary_words()
         # A new test forgets what was tried for the old one.
         await settle(pilot, screen)
         assert screen.probed == []
+        assert len(settled_claims(store)) == 2
+        await pilot.press("escape", "escape", "p")
+        await until(lambda: "chat ITL p95 is at most 50 ms: supported" in text_of(pilot))
 
 
 async def test_what_is_wrong_with_an_amount_is_said_and_nothing_runs(open_tutor: OpenTutor) -> None:

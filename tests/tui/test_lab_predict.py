@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input, OptionList
 
-from tests.tui.conftest import OpenTutor, TutorPilot, text_of, until
-from tests.tui.test_lab import SIZES, open_bench, run
+from tests.tui.conftest import OpenTutor, TutorPilot, text_of
+from tests.tui.test_lab import SIZES, open_bench, run, until
 from tutor.lab.events import Locked
 from tutor.lab.predictions import lock, predictions
 from tutor.store import Store

@@ -1,4 +1,4 @@
-"""What can happen to a prediction of one's own in the lab, as typed payloads; each prediction is a stream.
+"""What can happen to a prediction or a claim in the lab, as typed payloads; each of them is a stream.
 
 Locked comes first and cannot be changed. The texts of both scenarios stand in it, so that it can be run again.
 """
@@ -89,7 +89,52 @@ class Explained(Payload):
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_EXPLANATION)]
 
 
+class StatementSettled(BaseModel):
+    """One statement of a claim and what became of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    words: str
+    """chat ITL p95 is at most 50 ms"""
+    metric: str
+    verdict: Literal["supported", "refuted", "undetermined"]
+    estimate: FiniteFloat | None
+    low: FiniteFloat | None
+    high: FiniteFloat | None
+    """All three in the simulator's own unit, or as parts of the baseline."""
+    level: FiniteFloat
+    """Confidence of the interval."""
+
+
+class ClaimSettled(Payload):
+    """A claim that was put to the test, with what it takes to do that again."""
+
+    kind: ClassVar[str] = "lab.claim_settled"
+    title: str
+    scenario: str
+    baseline: str
+    """Empty where nothing was changed."""
+    changes: tuple[str, ...]
+    statements: tuple[StatementSettled, ...]
+    verdict: Literal["supported", "refuted", "undetermined"]
+    replications: Annotated[int, Field(ge=0)]
+    requests: Annotated[int, Field(ge=0)]
+    first_seed: Annotated[int, Field(ge=0)]
+    seconds: FiniteFloat
+    version: str
+
+
+class ClaimAttacked(Payload):
+    """What the attempts to overturn it gave, by name: the verdict there, or why it was not tried."""
+
+    kind: ClassVar[str] = "lab.claim_attacked"
+    probes: tuple[tuple[str, str], ...]
+    summary: str
+
+
 KINDS: Final[Mapping[str, type[Payload]]] = {model.kind: model for model in (Locked, Simulated, Explained)}
+CLAIM_KINDS: Final[Mapping[str, type[Payload]]] = {model.kind: model for model in (ClaimSettled, ClaimAttacked)}
+CLAIM_PREFIX: Final = "claim:"
+"""Begins the streams of claims."""
 
 
 def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
@@ -98,4 +143,4 @@ def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
     Raises:
         PredictionEventError: the kind is unknown, or the payload is not of its form.
     """
-    return read_payload(KINDS, kind, payload, PredictionEventError, "a prediction's event")
+    return read_payload({**KINDS, **CLAIM_KINDS}, kind, payload, PredictionEventError, "an event of the lab")

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Button, Input
 
 from sim.experiment.terms import Budget
+from tutor.errors import TutorError
 from tutor.lab.report import LabReport, ReportTable, save
 from tutor.lab.statements import words_of
 from tutor.tui.bindings import bindings
@@ -166,6 +167,7 @@ class ClaimScreen(ClaimForm):
         if message.name == OVERTURNING:
             self.probed = message.result
             self.show_state()
+            self.store_attack()
             if self.halt.is_set():
                 self.say("Stopped; what was tried by then is shown.", tone="note")
             self.query_one("#page").focus()
@@ -173,8 +175,35 @@ class ClaimScreen(ClaimForm):
             return
         self.outcome, self.probed = message.result, []
         self.show_state()
+        self.store_outcome()
         self.query_one("#page").focus()
         self.bring_up("#outcome-heading")
+
+    def store_outcome(self) -> None:
+        """Keep what came out; a claim that cannot be kept is still shown."""
+        from tutor.lab.claim_log import settled
+
+        store, outcome = self.tutor.store, self.outcome
+        if store is None or outcome is None:
+            return
+        try:
+            self.claim_id = settled(
+                store, self.entry.title, self.text, self.entry.text if self.changes else "", outcome, self.tutor.clock()
+            )
+        except TutorError as error:
+            self.say(f"It is not kept: {error}")
+
+    def store_attack(self) -> None:
+        """Keep what the attempts to overturn it gave."""
+        from tutor.lab.claim_log import attacked
+
+        store = self.tutor.store
+        if store is None or not self.claim_id or not self.probed:
+            return
+        try:
+            attacked(store, self.claim_id, self.probed, self.summary_words(), self.tutor.clock())
+        except TutorError as error:
+            self.say(f"It is not kept: {error}")
 
     def bring_up(self, selector: str) -> None:
         """Scroll so that this part is the first one in sight."""

@@ -54,6 +54,8 @@ class ClaimForm(RunningScreen):
         self.outcome: Outcome | None = None
         self.probed: list[Probed] = []
         """What the attempts to overturn it gave."""
+        self.claim_id = ""
+        """Under which the last outcome is stored."""
         self.kept = self.kept_line = ""
 
     def body(self) -> ComposeResult:

@@ -17,6 +17,7 @@ from tutor.lab.words import measured
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.base import TutorScreen
+from tutor.tui.screens.claim_words import MARKS
 from tutor.tui.widgets.plot import Table, table_content
 from tutor.tui.widgets.ruled_line import RuledLine
 from tutor.tui.words import CONFIDENCE, clip_cells, plural
@@ -24,6 +25,7 @@ from tutor.tui.words import CONFIDENCE, clip_cells, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tutor.lab.claim_log import SettledClaim
     from tutor.lab.predictions import Past
     from tutor.lab.surprise import TopicSurprise
 
@@ -32,15 +34,16 @@ ENOUGH = 5
 
 
 class PastScreen(TutorScreen):
-    """Topics first, then every prediction, the newest first."""
+    """Topics first, then every prediction and every claim, the newest first."""
 
     CSS_PATH = "lab.tcss"
-    PLACE = "Lab · predictions"
+    PLACE = "Lab · predictions and claims"
     PURPOSE = (
         "Every prediction that was run: those of the lab, and those of prediction items in interviews where a range "
         "was stated. Surprise is in bits, read from your number, range and confidence: 0 is hit, 1 is as far off as "
         "you thought likely one time in two, and 1.4 is the mean of someone whose ranges hold the truth as often as "
-        "they say. A topic with more surprises you more than you think: drill it, or state wider ranges."
+        "they say. A topic with more surprises you more than you think: drill it, or state wider ranges. Below stand "
+        "the claims that were put to the test."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("progress")
 
@@ -50,6 +53,7 @@ class PastScreen(TutorScreen):
 
         past: Sequence[Past]
         topics: Sequence[TopicSurprise]
+        claims: Sequence[SettledClaim]
         sentence: str = ""
 
     def __init__(self) -> None:
@@ -62,6 +66,8 @@ class PastScreen(TutorScreen):
             yield Line("Reading the log…", id="topics")
             yield RuledLine("Predictions", id="past-heading")
             yield Line(id="past")
+            yield RuledLine("Claims", id="claims-heading")
+            yield Line(id="claims")
 
     def on_mount(self) -> None:
         self.query_one("#page").focus()
@@ -70,16 +76,17 @@ class PastScreen(TutorScreen):
     @work(thread=True, exclusive=True, group="past", exit_on_error=False)
     def derive(self) -> None:
         """Read the log, off the event loop."""
+        from tutor.lab.claim_log import settled_claims
         from tutor.lab.predictions import past_predictions, topic_surprises
 
         store = self.tutor.store
         assert store is not None
         try:
-            past = past_predictions(store, self.tutor.bank)
+            past, claims = past_predictions(store, self.tutor.bank), settled_claims(store)
         except TutorError as error:
-            self.post_message(self.Read((), (), str(error)))
+            self.post_message(self.Read((), (), (), str(error)))
             return
-        self.post_message(self.Read(past, topic_surprises(past)))
+        self.post_message(self.Read(past, topic_surprises(past), claims))
 
     @on(Read)
     def was_read(self, message: Read) -> None:
@@ -109,6 +116,8 @@ class PastScreen(TutorScreen):
         self.query_one("#topics", Line).update(topics_content(found.topics, titles, width))
         self.query_one("#past-heading", RuledLine).right = plural(len(found.past), "number")
         self.query_one("#past", Line).update(past_content(found.past, width))
+        self.query_one("#claims-heading", RuledLine).right = plural(len(found.claims), "claim")
+        self.query_one("#claims", Line).update(claims_content(found.claims))
 
 
 def topics_content(rows: Sequence[TopicSurprise], titles: Mapping[str, str], width: int) -> Content:
@@ -154,6 +163,29 @@ def past_content(past: Sequence[Past], width: int) -> Content:
                     "$secondary",
                 ),
                 *(["\n  “", one_line(one.explanation), "”"] if one.explanation else []),
+            )
+        )
+    return Content("\n").join(parts)
+
+
+def claims_content(claims: Sequence[SettledClaim]) -> Content:
+    """Every claim that was put to the test, the newest first."""
+    if not claims:
+        return Content.styled("No claim was put to the test so far; F6 on a scenario does.", "$secondary")
+    parts: list[Content] = []
+    for one in reversed(claims):
+        mark, tone = MARKS[one.settled.verdict]
+        head = f"{one.at.astimezone():%Y-%m-%d}  {one_line(one.settled.title)}"
+        changes = f": {'; '.join(map(one_line, one.settled.changes))}" if one.settled.changes else ""
+        words = " and ".join(one_line(each.words) for each in one.settled.statements)
+        tail = f"\n  {one_line(one.summary)}" if one.summary else ""
+        parts.append(
+            join(
+                (f"{mark} ", tone),
+                f"{head}{changes}",
+                f"\n  {words}: ",
+                (one.settled.verdict, tone),
+                (tail, "$secondary"),
             )
         )
     return Content("\n").join(parts)
