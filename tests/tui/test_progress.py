@@ -156,6 +156,18 @@ async def test_wider_terminals_show_more_pages(
         assert sum(page.display for page in screen.query(".page")) == 1
 
 
+async def test_s_saves_the_pages_and_says_where(
+    open_progress: OpenProgress, store: Store, bank: Bank, settings: Settings
+) -> None:
+    async with open_progress(practise(store, bank, 3)) as (pilot, screen):
+        await pilot.press("s")
+        await pilot.pause()
+        (path,) = (settings.data_dir / "reports").iterdir()
+        assert "Saved as" in text_of(pilot)
+        assert screen.found is not None
+        assert verdict_words(screen.found.everything) in path.read_text(encoding="utf-8")
+
+
 def test_a_picture_marks_what_was_stated_and_what_came_out() -> None:
     confident = calibration_of([(0, 0, 0, 0, 5, 5)]).levels[2]
     picture = level_picture(confident, 41)

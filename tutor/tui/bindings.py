@@ -109,6 +109,7 @@ KEYS: Final = (
     Key("interview-day", "i", "interview_day", "interview day", "Say for which day the readiness is asked.",
         "Progress"),
     Key("keep-day", "k", "keep_day", "keep day", "Put that day into the plan: all comes back before it.", "Progress"),
+    Key("progress-save", "s", "save_page", "save page", "Save all pages as one HTML page, to read or print.", "Progress"),
     Key("fetch", "g", "fetch", "get", "Fetch the model for the built-in server.", "Model"),
     Key("look-again", "r", "look_again", "look again", "Look for model servers again.", "Model"),
     Key("row-up", "up", "move(-1)", "up", "Highlight the item above.", "Find", display="↑"),

@@ -56,10 +56,13 @@ class ProgressScreen(TutorScreen):
     PURPOSE = (
         "What your answers say. → and ← turn the pages: the map of topics with what each needs; how sure you were "
         "against what came out; the weeks; the days ahead; and readiness for an interview day, which i sets. "
+        "s saves them all as one page. "
         "Everything is derived from the log of answers. Symbols: ✓ mastered, … learning, ↓ fading, – not begun; "
         "after “needs” ✓ is mastered and ✗ is not."
     )
-    BINDINGS: ClassVar[list[BindingType]] = bindings("next-page", "previous-page", "interview-day", "keep-day")
+    BINDINGS: ClassVar[list[BindingType]] = bindings(
+        "next-page", "previous-page", "interview-day", "keep-day", "progress-save"
+    )
 
     @dataclass
     class Derived(Message):
@@ -213,6 +216,8 @@ class ProgressScreen(TutorScreen):
     # --- keys ---------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "save_page":
+            return self.found is not None and not self.working
         if action == "keep_day":
             return self.found is not None and self.found.interview_day is not None and not self.working
         return super().check_action(action, parameters)
@@ -220,6 +225,24 @@ class ProgressScreen(TutorScreen):
     def action_page(self, step: int) -> None:
         """→ and ←."""
         self.turn(self.index + step)
+
+    def action_save_page(self) -> None:
+        """s: what the pages show, as HTML."""
+        from tutor.reports.progress_page import progress_html
+        from tutor.reports.save import file_name, free_path, write
+
+        if self.found is None:
+            return
+        name = file_name("progress", self.found.made_at.date(), "html")
+        path = free_path(self.tutor.settings.data_dir / "reports" / name)
+        try:
+            write(progress_html(self.found), path)
+        except TutorError as error:
+            self.failed(self.Failed(str(error)))
+            return
+        notice = self.query_one("#notice", Line)
+        notice.show(f"Saved as {path}.", tone="note")
+        notice.display = True
 
     def action_interview_day(self) -> None:
         """i."""
