@@ -10,6 +10,7 @@ from typing import Final
 from question_bank import Question
 from rubrics import CRITERION_IDS, CriterionId
 from tutor.evaluation.attacks.words import pick
+from tutor.grading.text import content_words
 
 Text = tuple[str, CriterionId | None]
 """A string, and the criterion that it must not earn (None: none at all)."""
@@ -68,7 +69,7 @@ _FILLER: Final = {
 def _terms(question: Question) -> list[str]:
     texts = [t for g in question.criteria.values() for t in (g.statement, *g.key_points)]
     found = (w for t in texts for w in re.findall(r"[A-Za-z][A-Za-z-]{3,}", t))
-    return list(dict.fromkeys(w.lower() for w in found if w.lower() not in _TURN))
+    return list(dict.fromkeys(w.lower() for w in found if w.lower() not in _TURN and content_words(w)))
 
 
 def _salad(r: random.Random, q: Question) -> tuple[Text, ...]:
