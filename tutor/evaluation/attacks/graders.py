@@ -9,7 +9,6 @@ from question_bank import Question
 from rubrics import CriterionId
 from tutor.errors import TutorError
 from tutor.evaluation.attacks.measure import Grades
-from tutor.evaluation.measures import record_of
 from tutor.grading import grade_answer
 
 
@@ -19,8 +18,7 @@ async def by_evidence(question: Question, answer: str) -> frozenset[CriterionId]
         grade = await grade_answer(question, answer, endpoint=None)
     except TutorError:
         return frozenset()  # too long to be graded, so it earns nothing
-    records = {c.criterion: record_of(question, answer, c, None, with_model=False) for c in grade.criteria}
-    return frozenset(c for c, record in records.items() if record.verdict == "met")
+    return frozenset(c.criterion for c in grade.criteria if c.verdict == "met")
 
 
 @asynccontextmanager
