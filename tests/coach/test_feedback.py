@@ -63,9 +63,9 @@ def test_the_candidates_own_numbers_may_stand() -> None:
         assert len(comments(server)) == 1
 
 
-def test_only_the_first_line_of_a_criterion_counts() -> None:
-    with speaking("result: first.\nresult: second.\n") as server:
-        assert [each.text for each in comments(server)] == ["first."]
+def test_only_the_first_line_of_a_criterion_that_says_something_counts() -> None:
+    with speaking("result: met.\nresult: the first one counts.\nresult: the second does not.\n") as server:
+        assert [each.text for each in comments(server)] == ["the first one counts."]
 
 
 def test_a_model_that_fails_raises_and_changes_nothing() -> None:
@@ -73,6 +73,8 @@ def test_a_model_that_fails_raises_and_changes_nothing() -> None:
         comments(server)
 
 
-@pytest.mark.parametrize("text", ["result", "results: x", "the result: x", "verification - ", ": x"])
-def test_lines_of_another_form_are_none(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["result", "results: x", "the result: x", "verification - ", ": x", "result: met.", "failure: not met"]
+)
+def test_lines_of_another_form_and_bare_verdicts_are_none(text: str) -> None:
     assert comment_of(text) is None

@@ -340,6 +340,7 @@ async def test_an_exercise_in_full_hands_over_to_the_interview(open_drill: OpenD
         await until(lambda: screen.phase == "graded")
         await pilot.pause()
         assert "Returns  right" in text_of(pilot)
+        assert "How sure you were: getting there" in text_of(pilot)
         assert screen.drills.card(item).state.reviews == 1
 
 

@@ -37,6 +37,9 @@ _PRAISE: Final = re.compile(
     re.IGNORECASE,
 )
 
+_FEWEST_WORDS: Final = 3
+"""Fewer only repeat the verdict ("met.") and explain nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Comment:
@@ -66,13 +69,14 @@ async def feedback(
 
 
 def comment_of(sentence: str) -> Comment | None:
-    """The criterion and what is said about it; None for a sentence of another form."""
+    """The criterion and what is said about it; None for a sentence of another form, and for a bare verdict."""
     match = _LINE.match(sentence.strip())
     if match is None:
         return None
     name = match[1].lower()
     criterion = next(each for each in CRITERION_IDS if each == name)
-    return Comment(criterion, match[2].strip())
+    text = match[2].strip()
+    return Comment(criterion, text) if len(text.split()) >= _FEWEST_WORDS else None
 
 
 def may_be_said(text: str, figures: Figures, answer: str) -> bool:

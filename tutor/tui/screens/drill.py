@@ -158,7 +158,8 @@ class DrillScreen(MovesPart):
         if self.session.confidence is None and self.open:
             row.ask()
         else:
-            row.show_level(self.session.confidence)
+            answered = self.session.answered  # in full, confidence was said in the interview
+            row.show_level(answered.recorded.review.confidence if answered else self.session.confidence)
         self.query_one("#answer-heading", RuledLine).left = HEADINGS.get(shown.mode, "Your answer")
         stage.answer.read_only = not self.open
         if phase == "marking":
