@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "drill": ("drill", "Show what is due, and drill it; what was missed comes back."),
     "sim": ("sim", "Run the simulator on a scenario file."),
     "predict": ("predict", "Predict what a change does, lock it, run it, compare; or list all predictions."),
+    "claim": ("claim", "Put a claim about a change to the test, and try to overturn it."),
     "measure": ("measure", "Put a scenario's load on a real server, and compare with a forecast."),
     "bank": ("bank", "Check, list and show the questions."),
     "model": ("model", "Show which models were found, and fetch the built-in one."),

@@ -71,17 +71,12 @@ def predict_command(
     assert value is not None
     assert between is not None
     assert confidence is not None
-    entry = _entry(scenario)
+    from tutor.lab.gallery import entry_named
+
+    entry = entry_named(scenario)
     locked = _locked(flags, entry, changes, metric, goes, value, between, confidence)
     with open_store(settings.store_file) as store:
         return _run(store, locked, entry.folder, why, as_json)
-
-
-def _entry(name: str) -> Entry:
-    from tutor.lab.gallery import builtin_entries, file_entry
-
-    found = next((entry for entry in builtin_entries() if entry.title == name), None)
-    return found if found is not None and not Path(name).exists() else file_entry(Path(name))
 
 
 def _locked(

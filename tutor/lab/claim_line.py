@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from sim.experiment.terms import Term
@@ -97,8 +98,8 @@ class _Words:
         return self._at >= len(self._words)
 
 
-def read_line(line: str, baseline: str) -> ReadLine:
-    """What the line says about a scenario's text.
+def read_line(line: str, baseline: str, folder: Path | None = None) -> ReadLine:
+    """What the line says about a scenario's text; `folder` is where paths of recorded traces in it start.
 
     Raises:
         LineError: it cannot be read; one sentence, with the characters that it is about.
@@ -107,11 +108,12 @@ def read_line(line: str, baseline: str) -> ReadLine:
     colon = next((number for number, word in enumerate(words) if word.text == ":"), None)
     text = baseline
     if colon is not None:
-        text = _changed(_Words(words[:colon], words[colon].start), baseline)
+        text = _changed(_Words(words[:colon], words[colon].start), baseline, folder)
         words = words[colon + 1 :]
-    scenario = check(text).scenario
+    checked = check(text, folder)
+    scenario = checked.scenario
     if scenario is None:
-        raise LineError(f"With this change the scenario is not valid: {check(text).sentence}", 0, len(line))
+        raise LineError(f"With this change the scenario is not valid: {checked.sentence}", 0, len(line))
     classes = [item.name for item in scenario.classes]
     left = _Words(words, len(line))
     if left.done:
@@ -123,10 +125,10 @@ def read_line(line: str, baseline: str) -> ReadLine:
 # ---- what is changed -------------------------------------------------------------------------------
 
 
-def _changed(words: _Words, text: str) -> str:
+def _changed(words: _Words, text: str, folder: Path | None) -> str:
     while not words.done:
         path = words.take()
-        known = _path(path, text)
+        known = _path(path, text, folder)
         before = words.peek()
         if words.take_if("->", "→", "="):
             value = words.take()
@@ -145,8 +147,8 @@ def _changed(words: _Words, text: str) -> str:
     return text
 
 
-def _path(word: _Word, text: str) -> str:
-    scenario = check(text).scenario
+def _path(word: _Word, text: str, folder: Path | None) -> str:
+    scenario = check(text, folder).scenario
     known = [leaf.path for leaf in leaves(text) or ()]
     known += [path for path in (addable(scenario, text) if scenario is not None else []) if path not in known]
     if word.text in known:

@@ -58,6 +58,12 @@ def new_entry() -> Entry:
     return _entry(NEW, "new", STARTER, None)
 
 
+def entry_named(name: str) -> Entry:
+    """A built-in scenario by its name, else a file by its path. Raises ScenarioError."""
+    found = next((entry for entry in builtin_entries() if entry.title == name), None)
+    return found if found is not None and not Path(name).exists() else file_entry(Path(name))
+
+
 def file_entry(path: Path) -> Entry:
     """A scenario file of one's own.
 

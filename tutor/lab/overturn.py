@@ -103,14 +103,17 @@ def summary(terms_words: Sequence[str], outcome: Outcome, probed: Sequence[Probe
     because = f", in {outcome.replications} runs on the same requests ({outcome.requests:,} of them)"
     over = [one.name for one in probed if one.flips]
     held = [one.name for one in probed if one.outcome is not None and one.outcome.verdict == outcome.verdict]
-    open_ = [
-        one.name
-        for one in probed
-        if one.outcome is not None and one.outcome.verdict == "undetermined" != outcome.verdict
-    ]
+    open_ = [one.name for one in probed if one.outcome is not None and one.outcome.verdict == "undetermined"]
     untried = [f"{one.name} ({one.note})" for one in probed if one.outcome is None]
     parts = [f"{head}{because}."]
-    if probed:
+    if probed and outcome.verdict == "undetermined":
+        decided = [
+            f"{one.name} ({one.outcome.verdict})"
+            for one in probed
+            if one.outcome is not None and one.outcome.verdict != "undetermined"
+        ]
+        parts.append(f"Decided under: {', '.join(decided)}." if decided else "Open under all that was tried, too.")
+    elif probed:
         parts.append(f"Overturned by: {', '.join(over)}." if over else "Nothing that was tried overturned it.")
         parts += [f"Held under: {', '.join(held)}."] if held else []
         parts += [f"Undecided under: {', '.join(open_)}."] if open_ else []

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sim.experiment.comparison import Outcome
+    from tutor.lab.overturn import Probed
     from tutor.lab.runs import Pair, RateCurve
 
 ENDINGS: Final = (".html", ".svg", ".png", ".yaml")
@@ -98,6 +99,61 @@ def versions() -> dict[str, str]:
     return found
 
 
+def claim_report(
+    title: str,
+    scenario: str,
+    baseline: str,
+    outcome: Outcome,
+    probed: Sequence[Probed],
+    summary: str,
+    made_at: datetime,
+) -> LabReport:
+    """The report of a settled claim; `baseline` is empty where nothing was changed."""
+    from tutor.lab.claim_words import brief_words, numbers_words
+    from tutor.lab.differences import differences
+    from tutor.lab.statements import words_of
+
+    changes = differences(baseline, scenario) if baseline else ()
+    statements = [(words_of(one.term), one.verdict, numbers_words(one)) for one in outcome.terms]
+    tables = [
+        ReportTable(
+            "Statements",
+            ("statement", "verdict", "numbers"),
+            statements,
+            f"{outcome.replications} replications, {outcome.requests:,} requests, first seed {outcome.first_seed}, "
+            f"{outcome.seconds:.1f} s; {outcome.warm_up_s:.3g} s at the start left out.",
+        )
+    ]
+    if probed:
+        rows = [
+            (one.name, f"not tried: {one.note}", "")
+            if one.outcome is None
+            else (one.name, f"{'overturned: ' if one.flips else ''}{one.outcome.verdict}", brief_words(one.outcome))
+            for one in probed
+        ]
+        tables.append(ReportTable("Attempts to overturn it", ("under", "verdict", "numbers"), rows))
+    return LabReport(
+        title=f"{title}: {outcome.verdict}",
+        sentences=[*(f"Changed: {one.words()}." for one in changes), summary],
+        tables=tables,
+        scenario=scenario,
+        baseline=baseline,
+        pair=None,
+        curves=(),
+        made_at=made_at,
+        outcome=outcome,
+    )
+
+
+def check_ending(path: Path) -> None:
+    """Raises ReportError when no report can be written under such a name."""
+    if path.suffix not in ENDINGS:
+        raise ReportError(
+            f"{path.name}: a report is written as .html, .svg, .png or, the scenario alone, .yaml.",
+            hint="Change the ending.",
+        )
+
+
 def save(report: LabReport, path: Path) -> list[str]:
     """Write the report by the ending of `path`; returns sentences about what it does not hold.
 
@@ -105,11 +161,7 @@ def save(report: LabReport, path: Path) -> list[str]:
         ReportError: the ending is another one, a picture is asked for that cannot be drawn, or the file cannot be
             written. A file that is there already is replaced as a whole or not at all.
     """
-    if path.suffix not in ENDINGS:
-        raise ReportError(
-            f"{path.name}: a report is written as .html, .svg, .png or, the scenario alone, .yaml.",
-            hint="Change the ending.",
-        )
+    check_ending(path)
     told: list[str] = []
     if path.suffix == ".html":
         if report.drawn and not has_pictures():

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tutor.lab.statements import named, shown_in, words_of
-from tutor.lab.words import measured, signed
+from tutor.lab.claim_words import SYMBOLS, brief_words, effort_words, numbers_words
+from tutor.lab.statements import shown_in, words_of
 from tutor.tui.safe import join
-from tutor.tui.widgets.plot import Table
 from tutor.tui.widgets.plot_scale import tick_words
 
 if TYPE_CHECKING:
@@ -19,27 +18,17 @@ if TYPE_CHECKING:
     from sim.experiment.comparison import Outcome, TermOutcome
     from tutor.lab.overturn import Probed
 
-MARKS = {"supported": ("✓", "$success"), "refuted": ("✗", "$error"), "undetermined": ("?", "$warning")}
-LABEL_CELLS = 11
-STOPPED = {
-    "decided": "every statement was decided",
-    "nothing random": "every run gave the same: nothing in it is random",
-    "budget": "the budget ended",
-    "cancelled": "stopped by you",
-    "too few samples": "a percentile has too few samples",
+MARKS = {
+    verdict: (symbol, tone)
+    for (verdict, symbol), tone in zip(SYMBOLS.items(), ("$success", "$error", "$warning"), strict=True)
 }
+LABEL_CELLS = 11
 
 
 def outcome_content(outcome: Outcome, width: int) -> Content:
     """The verdict, and for each statement its numbers and a picture."""
     mark, tone = MARKS[outcome.verdict]
-    parts = [
-        join(
-            (f"{mark} {outcome.verdict}", f"bold {tone}"),
-            f"  {outcome.replications} replications, {outcome.requests:,} requests, {outcome.seconds:.1f} s; ",
-            f"{STOPPED.get(outcome.stopped, outcome.stopped)}",
-        )
-    ]
+    parts = [join((f"{mark} {outcome.verdict}", f"bold {tone}"), f"  {effort_words(outcome)}")]
     for term in outcome.terms:
         parts += [statement_content(term), interval_picture(term, width)]
     return Content("\n").join(part for part in parts if part.plain)
@@ -48,20 +37,12 @@ def outcome_content(outcome: Outcome, width: int) -> Content:
 def statement_content(outcome: TermOutcome) -> Content:
     """One statement: the verdict, the estimate with its interval, both sides."""
     mark, tone = MARKS[outcome.verdict]
-    head = join((f"{mark} ", tone), (words_of(outcome.term), "bold"), f": {outcome.verdict}")
-    if outcome.estimate is None or outcome.interval is None:
-        return join(head, f". {outcome.note[:1].upper()}{outcome.note[1:]}.")
-    _, factor, unit = shown_in(outcome)
-    low, high = (value * factor for value in outcome.interval)
-    say = signed if outcome.term.subject != "value" else measured
-    level = f"{100 * outcome.level:.4g} %"
-    known = f" [{say(low)}, {say(high)}] at {level}" if low != high else " in every run"
-    _, scale, plain_unit = named(outcome.term.metric)
-    sides = ""
-    if outcome.baseline is not None and outcome.changed is not None:
-        sides = f"; {measured(outcome.baseline * scale)} → {measured(outcome.changed * scale)} {plain_unit}"
-    thin = f"; {outcome.note}" if outcome.note else f"; n {outcome.samples:,} a run"
-    return join(head, "\n", (f"{'':<2}{say(outcome.estimate * factor)} {unit}{known}{sides}{thin}", "$secondary"))
+    return join(
+        (f"{mark} ", tone),
+        (words_of(outcome.term), "bold"),
+        f": {outcome.verdict}",
+        (f"\n  {numbers_words(outcome)}", "$secondary"),
+    )
 
 
 def interval_picture(outcome: TermOutcome, width: int) -> Content:
@@ -126,31 +107,7 @@ def probes_content(probed: Sequence[Probed]) -> Content:
                 one.name,
                 ": ",
                 (f"{words}{one.outcome.verdict}", tone),
-                (_briefly(one.outcome), "$secondary"),
+                (f"  {brief_words(one.outcome)}", "$secondary"),
             )
         )
     return Content("\n").join(rows)
-
-
-def _briefly(outcome: Outcome) -> str:
-    """The estimates, in short."""
-    parts = []
-    for term in outcome.terms:
-        if term.estimate is not None and term.interval is not None:
-            _, factor, unit = shown_in(term)
-            low, high = (value * factor for value in term.interval)
-            parts.append(f"{measured(term.estimate * factor)} [{measured(low)}, {measured(high)}] {unit}")
-    return f"  {'; '.join(parts)}" if parts else ""
-
-
-def outcome_table(outcome: Outcome) -> Table:
-    """All statements in numbers."""
-    rows = []
-    for one in outcome.terms:
-        _, factor, unit = shown_in(one)
-        cells = ["–", "–", "–"]
-        if one.estimate is not None and one.interval is not None:
-            cells = [measured(value * factor) for value in (one.estimate, *one.interval)]
-        rows.append((words_of(one.term), one.verdict, *cells, unit, f"{one.samples:,}"))
-    note = f"{outcome.replications} replications, {outcome.requests:,} requests, first seed {outcome.first_seed}"
-    return Table(("statement", "verdict", "estimate", "lowest", "highest", "unit", "n"), rows, note)

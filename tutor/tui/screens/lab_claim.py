@@ -12,11 +12,11 @@ from textual.widgets import Button, Input
 
 from sim.experiment.terms import Budget
 from tutor.errors import TutorError
-from tutor.lab.report import LabReport, ReportTable, save
+from tutor.lab.report import claim_report, save
 from tutor.lab.statements import words_of
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
-from tutor.tui.screens.claim_words import outcome_content, outcome_table, probes_content
+from tutor.tui.screens.claim_words import outcome_content, probes_content
 from tutor.tui.screens.lab_claim_form import MOST_STATEMENTS, ClaimForm
 from tutor.tui.screens.lab_run import RunningScreen
 from tutor.tui.widgets.save_line import SaveLine
@@ -224,27 +224,14 @@ class ClaimScreen(ClaimForm):
         outcome = self.outcome
         if outcome is None or self.job:
             return
-        table = outcome_table(outcome)
-        probe_rows = [
-            (one.name, f"not tried: {one.note}" if one.outcome is None else one.outcome.verdict) for one in self.probed
-        ]
-        report = LabReport(
-            title=f"{self.entry.title}: {outcome.verdict}",
-            sentences=[
-                *(f"Changed: {one.words()}." for one in self.changes),
-                *(f"Claimed: {words_of(one.term)}: {one.verdict}." for one in outcome.terms),
-                self.summary_words(),
-            ],
-            tables=[
-                ReportTable("Statements", table.header, table.rows, table.note),
-                *([ReportTable("Attempts to overturn it", ("under", "verdict"), probe_rows)] if probe_rows else []),
-            ],
-            scenario=self.text,
-            baseline=self.entry.text if self.changes else "",
-            pair=None,
-            curves=(),
-            made_at=self.tutor.clock().astimezone(),
-            outcome=outcome,
+        report = claim_report(
+            self.entry.title,
+            self.text,
+            self.entry.text if self.changes else "",
+            outcome,
+            self.probed,
+            self.summary_words(),
+            self.tutor.clock().astimezone(),
         )
         path = message.path
         self.start_job(WRITING, lambda tell, stop: (path, save(report, path)))

@@ -189,7 +189,7 @@ class ClaimForm(RunningScreen):
 
         line, problem = self.query_one("#line", Input).value, self.query_one("#line-problem", Line)
         try:
-            read = read_line(line, self.entry.text)
+            read = read_line(line, self.entry.text, self.entry.folder)
         except LineError as error:
             marked = join(
                 line[: error.start], (line[error.start : error.end] or "▁", "$error underline"), line[error.end :]

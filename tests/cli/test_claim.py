@@ -1,0 +1,75 @@
+"""`tutor claim`: supported exits with 0, refuted with 1, a line that cannot be read with 2 and its word marked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tutor.cli import main
+from tutor.lab.claim_log import settled_claims
+from tutor.store import open_store
+
+LINE = "chunk_tokens 160 -> 512: chat itl p95 at most 50 ms"
+
+
+def tutor(data_dir: Path, *args: str) -> int:
+    """Run `tutor claim`; its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--data-dir", str(data_dir), "claim", *args])
+    return int(ended.value.code or 0)
+
+
+def test_a_supported_claim_is_attacked_reported_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "claim.html"
+    assert tutor(tmp_path, "trial_baseline", LINE, "--overturn", "--report", str(report)) == 0
+    text = capsys.readouterr().out
+    assert "Change  server.chunk_tokens 160 → 512" in text
+    assert "✓ chat ITL p95 is at most 50 ms: supported" in text
+    assert "✓ other seeds: supported" in text
+    assert "a replica lost for a third of the time: not tried" in text
+    assert "Not shown: " in text
+    written = report.read_text(encoding="utf-8")
+    assert "chunk_tokens: 512" in written
+    assert "Attempts to overturn it" in written
+    assert tutor(tmp_path, "--list", "--json") == 0
+    (kept,) = json.loads(capsys.readouterr().out)
+    assert kept["verdict"] == "supported"
+    assert kept["summary"].startswith("For the stated mix and targets, chat ITL p95 is at most 50 ms")
+
+
+def test_a_refuted_claim_exits_with_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tutor(tmp_path, "trial_baseline", LINE.replace("at most 50", "at most 20"), "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "refuted"
+    (statement,) = found["statements"]
+    assert statement["low"] > 0.02
+    assert found["changes"] == ["server.chunk_tokens 160 → 512"]
+    with open_store(tmp_path / "tutor.db") as store:
+        assert [one.settled.verdict for one in settled_claims(store)] == ["refuted"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("trial_baseline",), "Give a scenario and a claim"),
+        (("nobody", LINE), "no such file"),
+        (("trial_baseline", "chat itx p95 at most 5"), "     ^^^"),
+        (("trial_baseline", LINE, "--report", "claim.pdf"), "is written as .html"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_runs_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str
+) -> None:
+    assert tutor(tmp_path, *args) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+    with open_store(tmp_path / "tutor.db") as store:
+        assert settled_claims(store) == []
+
+
+def test_an_empty_list_says_what_would_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tutor(tmp_path, "--list") == 0
+    assert "No claim was put to the test so far" in capsys.readouterr().out

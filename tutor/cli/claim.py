@@ -1,0 +1,187 @@
+"""`tutor claim`: a claim in one line, put to the test, and attacked; what the lab's claim screen does, for scripts."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tutor.cli.common import settings_for
+from tutor.errors import TutorError
+
+if TYPE_CHECKING:
+    from sim.experiment.comparison import Outcome
+    from tutor.lab.claim_line import ReadLine
+    from tutor.lab.gallery import Entry
+    from tutor.lab.overturn import Probed
+    from tutor.store import Store
+
+
+@click.command(name="claim", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("scenario", required=False)
+@click.argument("line", required=False)
+@click.option("--overturn", is_flag=True, help="Then try other seeds, loads, lengths and faults.")
+@click.option("--replications", type=click.IntRange(2, 1000), default=48, show_default=True, help="At most so many.")
+@click.option("--seconds", type=click.FloatRange(1), default=60.0, show_default=True, help="At most so long.")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write .html, .svg, .png or .yaml.")
+@click.option("--list", "listing", is_flag=True, help="Show all claims that were put to the test.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_obj
+def claim_command(
+    flags: dict[str, object],
+    scenario: str | None,
+    line: str | None,
+    overturn: bool,
+    replications: int,
+    seconds: float,
+    report: Path | None,
+    listing: bool,
+    as_json: bool,
+) -> int:
+    """Put LINE about SCENARIO (a built-in one's name, or a file) to the test.
+
+    For example: tutor claim long_prompts_among_chats "token_budget -> 256: chat itl p95 at most 20 ms". The exit code
+    is 0 when it is supported, 1 when it is refuted or open.
+    """
+    from tutor.store import open_store
+
+    with open_store(settings_for(flags).store_file) as store:
+        if listing:
+            return _list(store, as_json)
+        if scenario is None or line is None:
+            raise TutorError("Give a scenario and a claim in one line.", hint="'tutor claim --help' has an example.")
+        from tutor.lab.gallery import entry_named
+
+        entry = entry_named(scenario)
+        read = _read(line, entry)
+        if report is not None:
+            from tutor.lab.report import check_ending
+
+            check_ending(report)
+        return _settle(store, entry, read, overturn, replications, seconds, report, as_json)
+
+
+def _read(line: str, entry: Entry) -> ReadLine:
+    from tutor.lab.claim_line import LineError, read_line
+
+    try:
+        return read_line(line, entry.text, entry.folder)
+    except LineError as error:
+        marks = " " * error.start + "^" * max(1, error.end - error.start)
+        raise TutorError(f"{error}\n  {line}\n  {marks}") from None
+
+
+def _settle(
+    store: Store,
+    entry: Entry,
+    read: ReadLine,
+    attack: bool,
+    replications: int,
+    seconds: float,
+    report: Path | None,
+    as_json: bool,
+) -> int:
+    from sim.commands.progress import Watch
+    from sim.experiment.comparison import compare
+    from sim.experiment.terms import Budget
+    from tutor.lab.claim_log import attacked, settled
+    from tutor.lab.claim_words import claim_lines, probe_line
+    from tutor.lab.differences import differences
+    from tutor.lab.overturn import overturn, summary
+    from tutor.lab.scenario_text import check
+    from tutor.lab.statements import words_of
+
+    changed = check(read.text, entry.folder).scenario
+    assert changed is not None  # the line was read against it
+    changes = differences(entry.text, read.text)
+    baseline = check(entry.text, entry.folder).scenario if changes else None
+    now = datetime.now(UTC).astimezone()
+    probed: list[Probed] = []
+    with Watch() as watch:
+        outcome = compare(
+            baseline,
+            changed,
+            read.terms,
+            Budget(replications=replications, seconds=seconds),
+            progress=lambda done, most, requests: watch.say(
+                f"{done} of at most {most} replications, {requests:,} requests"
+            ),
+            stop=watch.stop,
+        )
+        identity = settled(store, entry.title, read.text, entry.text if changes else "", outcome, now)
+        if attack and not watch.stop():
+            probed = overturn(
+                baseline,
+                changed,
+                read.terms,
+                outcome.verdict,
+                lambda done, total, name: watch.say(f"{done} of {total}: {name}"),
+                watch.stop,
+            )
+    line = summary([words_of(one.term) for one in outcome.terms], outcome, probed)
+    if probed:
+        attacked(store, identity, probed, line, now)
+    if as_json:
+        click.echo(json.dumps(_data(store, identity, line, probed), ensure_ascii=False, allow_nan=False))
+    else:
+        for change in changes:
+            click.echo(f"Change  {change.words()}")
+        for text in [*claim_lines(outcome), *(probe_line(one) for one in probed), line]:
+            click.echo(text)
+    if report is not None:
+        _write(report, entry, read, outcome, probed, line, now)
+    return 0 if outcome.verdict == "supported" else 1
+
+
+def _write(
+    path: Path, entry: Entry, read: ReadLine, outcome: Outcome, probed: list[Probed], line: str, now: datetime
+) -> None:
+    from tutor.lab.differences import differences
+    from tutor.lab.report import claim_report, save
+
+    made = claim_report(entry.title, read.text, entry.text, outcome, probed, line, now)
+    if not differences(entry.text, read.text):
+        made = claim_report(entry.title, read.text, "", outcome, probed, line, now)
+    for sentence in save(made, path):
+        click.echo(sentence, err=True)
+
+
+def _data(store: Store, identity: str, line: str, probed: list[Probed]) -> dict[str, object]:
+    from tutor.lab.claim_log import settled_claims
+
+    kept = next(one for one in settled_claims(store) if one.id == identity)
+    return {
+        "id": identity,
+        **kept.settled.model_dump(mode="json"),
+        "probes": [
+            {"name": one.name, "verdict": None if one.outcome is None else one.outcome.verdict, "overturns": one.flips,
+             "note": one.note}
+            for one in probed
+        ],
+        "summary": line,
+    }  # fmt: skip
+
+
+def _list(store: Store, as_json: bool) -> int:
+    from tutor.lab.claim_log import settled_claims
+    from tutor.lab.claim_words import SYMBOLS
+
+    claims = settled_claims(store)
+    if as_json:
+        data = [
+            {"id": one.id, "at": one.at.isoformat(), **one.settled.model_dump(mode="json"), "summary": one.summary}
+            for one in claims
+        ]
+        click.echo(json.dumps(data, ensure_ascii=False, allow_nan=False))
+        return 0
+    if not claims:
+        click.echo("No claim was put to the test so far; 'tutor claim --help' says how.")
+    for one in claims:
+        words = " and ".join(each.words for each in one.settled.statements)
+        changes = f": {'; '.join(one.settled.changes)}" if one.settled.changes else ""
+        click.echo(f"{SYMBOLS[one.settled.verdict]} {one.at.astimezone():%Y-%m-%d}  {one.settled.title}{changes}")
+        click.echo(f"  {words}: {one.settled.verdict}")
+    return 0
