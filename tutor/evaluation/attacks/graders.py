@@ -28,12 +28,16 @@ async def by_settings(model: bool) -> AsyncIterator[Grades]:
         yield by_evidence
         return
     from question_bank import load_bank
-    from tutor.cli.common import open_grader
+    from tutor.grader import Grader
+    from tutor.llm.choose import choose_model
     from tutor.settings import load_settings
 
-    async with open_grader(load_settings(), load_bank()) as (grader, why):
-        if grader.model is None:
-            raise TutorError(f"No model: {why}", hint="Choose one with 'tutor model'.")
+    settings = load_settings()
+    choice = await choose_model(settings.model, model_dir=settings.model_dir, on_status=lambda _: None)
+    try:
+        if choice.model is None:
+            raise TutorError(f"No model: {choice.reason}", hint="Choose one with 'tutor model'.")
+        grader = Grader(settings, load_bank(), choice.model)
 
         async def grades(question: Question, answer: str) -> frozenset[CriterionId]:
             try:
@@ -43,3 +47,6 @@ async def by_settings(model: bool) -> AsyncIterator[Grades]:
             return frozenset(c.criterion for c in grade.criteria if c.verdict == "met")
 
         yield grades
+    finally:
+        if choice.model is not None:
+            await choice.model.close()
