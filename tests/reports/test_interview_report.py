@@ -10,7 +10,8 @@ import pytest
 
 from question_bank.variants import build_question
 from tests.reports.conftest import ANSWER, EXERCISE, PROBE, Held
-from tutor.reports import Report, ReportError, last_held
+from tutor.lab.events import CLAIM_PREFIX, ClaimAttacked, ClaimSettled, StatementSettled
+from tutor.reports import Report, ReportError, as_html, as_markdown, last_held
 from tutor.reports import held as held_interviews
 from tutor.reports.words import minutes, outcome_words, total_words
 
@@ -163,6 +164,35 @@ def test_predictions_stand_beside_what_the_simulator_gave(held: Held) -> None:
     assert (item.simulator.runs, item.simulator.requests) == (12, 480)
     assert item.simulator.explanation == "the queue was longer"
     assert item.outcome == "predicted"
+
+
+def test_claims_and_predictions_of_the_lab_during_the_interview_are_told(held: Held) -> None:
+    statement = StatementSettled(
+        words="chat gap p95 goes down", metric="chat.itl_s.p95", verdict="supported", estimate=-0.01, low=-0.012,
+        high=-0.008, level=0.95,
+    )  # fmt: skip
+    claim = ClaimSettled(
+        title="chunks <b>", scenario="x: 1", baseline="x: 2", changes=("server.chunk_tokens 2048 → 512",),
+        statements=(statement,), verdict="supported", replications=12, requests=4800, first_seed=7, seconds=1.0,
+        version="1",
+    )  # fmt: skip
+    attacked = ClaimAttacked(probes=(("burst × 4", "refuted"),), summary="Overturned by a burst.")
+    session = held.begin()
+    held.answered(session, "mmmm")
+    for payload in (claim, attacked):
+        stored = payload.model_dump(mode="json")
+        held.store.append(f"{CLAIM_PREFIX}one", payload.kind, stored, held.clock.forward(seconds=1))
+    session.show_reference()
+    session.advance()
+    held.store.append(f"{CLAIM_PREFIX}two", claim.kind, claim.model_dump(mode="json"), held.clock.forward(hours=1))
+    report = held.report(session)
+    assert [one.id for one in report.claims] == ["one"]  # the other was settled after its end
+    assert report.claims[0].probes == (("burst × 4", "refuted"),)
+    for form in (as_html(report), as_markdown(report)):
+        assert "chat gap p95 goes down: supported" in form
+        assert "To overturn it, burst × 4: refuted" in form
+        assert "12 replications, 4,800 requests, first seed 7." in form
+        assert "<b>" not in form.replace("\\<b\\>", "")
 
 
 def test_an_interview_keeps_its_grades_back_until_its_end(held: Held) -> None:

@@ -26,6 +26,7 @@ def as_html(report: Report) -> str:
         _pictures(report),
         _contents(report),
         *(_item(item) for item in report.items),
+        _lab(report),
         f"<footer><p>Made by tutor {esc(report.program_version)} on {w.day(report.made_at)} from the log of interview "
         f"{esc(report.interview_id)}. Everything here is derived from what was recorded then.</p></footer>",
     ]
@@ -99,6 +100,23 @@ def _item(item: ItemReport) -> str:
         parts.append(f"<details><summary>Reference answer</summary>{prose(item.reference)}</details>")
     parts.append(f'<p class="soft small">{esc(w.provenance_words(item))}</p></article>')
     return "\n".join(part for part in parts if part)
+
+
+def _lab(report: Report) -> str:
+    """Claims and predictions of the lab while the interview was going on."""
+    parts = []
+    if report.claims:
+        parts.append("<h2>Claims put to the test</h2>")
+        for claim in report.claims:
+            first, *rest = w.claim_words(claim)
+            parts.append(f"<h3>{esc(first)}</h3><ul>{''.join(f'<li>{esc(each)}</li>' for each in rest)}</ul>")
+    if report.lab_predictions:
+        parts.append("<h2>Predicted in the lab</h2>")
+        for made in report.lab_predictions:
+            rows = [f"{label}: {f'{mark} {text}'.strip()}" for label, mark, text in made.rows]
+            rows += [f"Why, in your words: {made.explanation}"] if made.explanation else []
+            parts.append(f"<h3>{esc(made.title)}</h3><ul>{''.join(f'<li>{esc(each)}</li>' for each in rows)}</ul>")
+    return f"<section>{''.join(parts)}</section>" if parts else ""
 
 
 def _criterion(one: CriterionReport) -> str:

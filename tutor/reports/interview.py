@@ -13,6 +13,7 @@ from tutor.interview import events as ev
 from tutor.interview.state import EntryState, State, apply
 from tutor.interview.views import read_grade
 from tutor.reports import models as m
+from tutor.reports.lab import claims_between, predictions_between
 
 if TYPE_CHECKING:
     from question_bank.load import Bank
@@ -108,6 +109,8 @@ def report_of(store: Store, interview_id: str, now: datetime, *, bank: Bank, dri
         met=sum(item.met or 0 for item in items),
         of=sum(item.of or 0 for item in items),
         items=items,
+        claims=claims_between(store, state.started_at, log.ended_at or now),
+        lab_predictions=predictions_between(store, state.started_at, log.ended_at or now),
         before=_plan_before(store, log),
     )
 

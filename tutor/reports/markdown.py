@@ -58,6 +58,17 @@ def as_markdown(report: Report) -> str:
         lines += ["", "## What comes back", "", *(f"- {when}: {plain(title)}" for when, title in coming)]
     for item in report.items:
         lines += _item(item)
+    if report.claims:
+        lines += ["", "## Claims put to the test"]
+        for claim in report.claims:
+            first, *rest = w.claim_words(claim)
+            lines += ["", f"**{plain(first)}**", "", *(f"- {plain(each)}" for each in rest)]
+    if report.lab_predictions:
+        lines += ["", "## Predicted in the lab"]
+        for made in report.lab_predictions:
+            lines += ["", f"**{plain(made.title)}**", ""]
+            lines += [f"- {label}: {plain(f'{mark} {text}'.strip())}" for label, mark, text in made.rows]
+            lines += [f"- Why, in your words: {plain(made.explanation)}"] if made.explanation else []
     lines += ["", "---", "", f"Made by tutor {report.program_version} on {report.made_at:%Y-%m-%d %H:%M} from the "
               f"log of interview `{report.interview_id}`."]  # fmt: skip
     return "\n".join(lines) + "\n"

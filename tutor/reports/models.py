@@ -211,6 +211,46 @@ class ItemReport(_Part):
     """Why an answer has no grade."""
 
 
+class StatementReport(_Part):
+    """One statement of a claim, and what the simulator said about it."""
+
+    words: Safe
+    verdict: Safe
+    estimate: FiniteFloat | None
+    low: FiniteFloat | None
+    high: FiniteFloat | None
+    level: FiniteFloat
+    """Of the interval, 0 to 1; numbers are in the simulator's own unit."""
+
+
+class ClaimReport(_Part):
+    """A claim that was put to the test in the lab while the interview was going on."""
+
+    id: Safe
+    at: AwareDatetime
+    title: Safe
+    changes: tuple[Safe, ...]
+    verdict: Safe
+    statements: tuple[StatementReport, ...]
+    replications: int
+    requests: int
+    first_seed: int
+    probes: tuple[tuple[Safe, Safe], ...]
+    """What was changed to overturn it, and the verdict then."""
+    summary: Safe
+
+
+class LabPredictionReport(_Part):
+    """A number predicted in the lab while the interview was going on, as the lab words it."""
+
+    id: Safe
+    at: AwareDatetime
+    title: Safe
+    rows: tuple[tuple[Safe, Safe, Safe], ...]
+    """Label, ✓ or ✗ or nothing, text."""
+    explanation: Safe
+
+
 class PlanBefore(_Part):
     """The same plan, the last time it was held."""
 
@@ -243,4 +283,6 @@ class Report(_Part):
     of: int
     """Criteria of all graded answers."""
     items: tuple[ItemReport, ...]
+    claims: tuple[ClaimReport, ...] = ()
+    lab_predictions: tuple[LabPredictionReport, ...] = ()
     before: PlanBefore | None

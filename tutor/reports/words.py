@@ -11,6 +11,7 @@ from tutor.lab.words import CONFIDENCE, MOVES, measured
 if TYPE_CHECKING:
     from tutor.grading.models import Verdict
     from tutor.reports.models import (
+        ClaimReport,
         CriterionReport,
         DirectionReport,
         ItemReport,
@@ -258,3 +259,15 @@ def provenance_words(item: ItemReport) -> str:
         if one.model:
             told.append(f"{one.seconds:.1f} s, {one.prompt_tokens:,} + {one.completion_tokens:,} tokens")
     return " · ".join(told)
+
+
+def claim_words(one: ClaimReport) -> list[str]:
+    """A claim, what the simulator said about each of its statements, and what overturned it."""
+    mark = {"supported": "✓", "refuted": "✗"}.get(one.verdict, "?")
+    changes = f", {'; '.join(one.changes)}" if one.changes else ""
+    told = [f"{mark} {one.verdict}: {one.title}{changes}"]
+    told += [f"{each.words}: {each.verdict}" for each in one.statements]
+    runs = f"{plural(one.replications, 'replication')}, {plural(one.requests, 'request')}, first seed {one.first_seed}"
+    told.append(f"{runs}.")
+    told += [f"To overturn it, {name}: {verdict}" for name, verdict in one.probes]
+    return [*told, one.summary] if one.summary else told
