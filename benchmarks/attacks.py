@@ -2,6 +2,7 @@
 
     python -m benchmarks.attacks                     # six items, code and evidence, without a model
     python -m benchmarks.attacks --model             # with the model of the settings (minutes)
+    python -m benchmarks.attacks --carriers empty    # only by themselves; else in a partly right and a right answer too
     python -m benchmarks.attacks --seeds 0 1 2 3     # other words in the generators' slots
     python -m benchmarks.attacks --show              # and each string that paid
 
@@ -30,12 +31,13 @@ ITEMS = (
 )
 
 
-async def _run(questions: Sequence[Question], seeds: Sequence[int], model: bool) -> list[Attempt]:
+async def _run(questions: Sequence[Question], seeds: Sequence[int], model: bool, kinds: Sequence[str]) -> list[Attempt]:
     found: list[Attempt] = []
     async with by_settings(model) as grades:
         for question in questions:
             for seed in seeds:
-                found += await run_attacks(question, attacks_on(question, seed), carriers_of(question), grades)
+                carriers = [c for c in carriers_of(question) if c.kind in kinds]
+                found += await run_attacks(question, attacks_on(question, seed), carriers, grades)
     return found
 
 
@@ -65,12 +67,13 @@ def main() -> None:
     parser.add_argument("--model", action="store_true", help="with the model of the settings, not code alone")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of the generators")
     parser.add_argument("--items", nargs="+", default=list(ITEMS), help="items, by id")
+    parser.add_argument("--carriers", nargs="+", default=["empty", "partial", "right"], help="which answers to attack")
     parser.add_argument("--show", action="store_true", help="list what paid and what was lost")
     options = parser.parse_args()
     bank = load_bank()
     questions = [build_question(bank.item(item), 0) for item in options.items]
     started = time.monotonic()
-    attempts = asyncio.run(_run(questions, options.seeds, options.model))
+    attempts = asyncio.run(_run(questions, options.seeds, options.model, options.carriers))
     _print(attempts, options.show)
     strings = len({(a.item_id, a.attack.text) for a in attempts})
     print(f"{strings} strings on {len(questions)} items, {len(attempts)} gradings, {time.monotonic() - started:.0f} s")
