@@ -171,7 +171,7 @@ def compared_words(item: ItemReport) -> str:
     elif was.right is not None:
         told += "right" if was.right else "not right"
     else:
-        told += "answered, not graded"
+        told += {"prediction": "predicted", "recall": "recalled"}.get(item.kind, "answered, not graded")
     if was.spent_s is not None:
         told += f" in {minutes(was.spent_s)}"
     changes = []
