@@ -214,6 +214,9 @@ _OTHER_FUNCTION_WORDS = frozenset(
     )
 )
 _MOSTLY = 0.3
+_SUM = re.compile(r"\d[\d.,]*\)?\s*[-+*/×÷·]\s*\(?(?=\d)")
+_OWN_WORDS = 2
+_OWN_SHARE = 0.25
 
 
 def is_foreign(text: str) -> bool:
@@ -273,13 +276,21 @@ def gate(answer: str, question: str, criteria: Iterable[str], subject: Iterable[
         return Gate(False, "The answer repeats the question and the rubric.")
     asked = set(content_words(question)) | {w for c in criteria for w in content_words(c)}
     matter = {w for s in subject for w in content_words(s)}
-    own = [w for w in words if w in matter and w not in asked]
+    rubric = {w for c in criteria for w in content_words(c)}
+
+    def speaks(of: set[str]) -> bool:
+        # One word of the matter in a long text is there by chance: "record the verdict" says nothing about a queue.
+        return len(of) >= _OWN_WORDS or len(of) > _OWN_SHARE * len(set(words))
+
+    own = {w for w in words if w in matter and w not in asked}
+    theirs = {w for w in words if w in matter and w in asked and w not in rubric}
+    terse = speaks(theirs) and len(theirs) > _OWN_SHARE * len(set(words))
     touched = [w for w in words if w in matter]
     # A number answers by itself, beside words of the matter, or as one that a good answer holds; "grade 4/4" does
     # none of these.
     new = {_plain_number(n) for n in numbers - number_words(question)}
     told = new & {_plain_number(n) for s in subject for n in number_words(s)}
-    if own or told or (new and (touched or not words)):
+    if speaks(own) or terse or told or (new and (touched or not words)) or len(_SUM.findall(folded)) > 1:
         return Gate(True, foreign=foreign)
     if not touched:
         return Gate(False, "The answer says nothing about the question.")
