@@ -79,6 +79,10 @@ async def test_every_size_shows_the_list_the_bench_and_all_pages(open_tutor: Ope
         assert bench.query_one("#text-column").display is (size[0] >= 120)
         await run(pilot, bench)
         assert "chat TTFT p95" in text_of(pilot)
+        keys = text_of(pilot).splitlines()[-1]
+        assert "F7 plots" in keys
+        # What does not fit is left out whole, and help has all of it.
+        assert keys.rstrip().endswith(("help", "palette", "add field", "plots", "as it came"))
         await pilot.press("f7")
         await until(lambda: isinstance(pilot.app.screen, PlotsScreen))
         plots = pilot.app.screen

@@ -52,8 +52,9 @@ def brief_words(outcome: Outcome) -> str:
     for term in outcome.terms:
         if term.estimate is not None and term.interval is not None:
             _, factor, unit = shown_in(term)
+            say = signed if term.term.subject != "value" else measured
             low, high = (value * factor for value in term.interval)
-            parts.append(f"{measured(term.estimate * factor)} [{measured(low)}, {measured(high)}] {unit}")
+            parts.append(f"{say(term.estimate * factor)} [{say(low)}, {say(high)}] {unit}")
     return "; ".join(parts)
 
 

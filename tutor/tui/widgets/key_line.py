@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 # What goes first when the row is too narrow; help lists every key at any width.
 DROP_ORDER: Final = (
-    "palette", "settings", "suspend", "kinds", "note", "drill-lesson", "undo", "beside", "model", "progress", "bury",
-    "skip", "contest", "drill-undo", "in-full", "drill-skip", "previous-page", "keep-day", "back", "help",
+    "palette", "lab-restore", "lab-add", "claim-drop", "settings", "suspend", "kinds", "note", "drill-lesson", "undo",
+    "beside", "model", "progress", "bury", "skip", "contest", "drill-undo", "in-full", "drill-skip", "previous-page",
+    "plot-previous", "keep-day", "lab-view", "back", "help",
 )  # fmt: skip
 GAP: Final = "  "
 
