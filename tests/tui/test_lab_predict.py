@@ -13,6 +13,7 @@ from tutor.store import Store
 from tutor.tui.screens.lab import LabScreen
 from tutor.tui.screens.lab_bench import BenchScreen
 from tutor.tui.screens.lab_past import PastScreen
+from tutor.tui.screens.lab_plots import PlotsScreen
 from tutor.tui.screens.lab_predict import PredictScreen
 from tutor.tui.widgets.choice_row import ChoiceRow
 
@@ -143,7 +144,13 @@ async def test_past_predictions_and_topics(open_tutor: OpenTutor, store: Store) 
         await pilot.press("ctrl+s")
         await until(lambda: screen.prediction is not None and screen.prediction.simulated is not None, 30)
         await pilot.pause()
-        await pilot.press("escape", "escape")
+        # p outside the line for the reason: both sides as plots.
+        screen.query_one("#page").focus()
+        await pilot.press("p")
+        await until(lambda: isinstance(pilot.app.screen, PlotsScreen))
+        await pilot.pause()
+        assert "baseline" in text_of(pilot)
+        await pilot.press("escape", "escape", "escape")
         await until(lambda: isinstance(pilot.app.screen, LabScreen))
         await pilot.press("p")
         await until(lambda: isinstance(pilot.app.screen, PastScreen))

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from statistics import fmean
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -192,6 +193,7 @@ def simulate_prediction(
     """
     from sim import simulate
     from tutor.lab.scenario_text import check
+    from tutor.lab.words import measured
 
     begun = perf_counter()
     scenarios = [check(text, folder).scenario for text in (locked.scenario, locked.baseline) if text]
@@ -202,7 +204,8 @@ def simulate_prediction(
     pairs: list[tuple[float, ...]] = []
     requests = 0
     for number in range(replications):
-        progress(number, replications, "")
+        so_far = f"so far {measured(fmean(pair[0] for pair in pairs))} {locked.unit}" if pairs else ""
+        progress(number, replications, so_far)
         values: list[float] = []
         for scenario in scenarios:
             assert scenario is not None

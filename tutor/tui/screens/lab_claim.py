@@ -43,7 +43,7 @@ class ClaimScreen(ClaimForm):
         "Then o tries to overturn it by bursts, faults, other lengths and seeds, and s saves it all."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "claim-run", "claim-add", "claim-drop", "claim-overturn", "plot-save"
+        "claim-run", "claim-add", "claim-drop", "claim-overturn", "lab-see", "plot-save"
     )
 
     def place(self) -> str:
@@ -96,7 +96,7 @@ class ClaimScreen(ClaimForm):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
-            case "save_report" | "overturn":
+            case "save_report" | "overturn" | "see_plots":
                 return self.outcome is not None and not self.job
             case "put_to_test":
                 return not self.job
@@ -154,12 +154,18 @@ class ClaimScreen(ClaimForm):
     def show_progress(self, text: str) -> None:
         self.say(text, tone="note")
 
+    def action_see_plots(self) -> None:
+        """p."""
+        self.plot_sides(self.entry.title, self.text, self.entry.text if self.changes else "", self.entry.folder)
+
     def job_done(self, message: RunningScreen.Ended) -> None:
+        if self.open_plots(message):
+            return
         if message.name == WRITING and message.sentence:
             self.query_one(SaveLine).refuse(message.sentence)
             return
         if message.sentence or message.result is None:
-            self.say(f"It could not be settled: {one_line(message.sentence)}")
+            self.say(one_line(message.sentence) or "Stopped.")
             return
         if message.name == WRITING:
             self.report_written(message)

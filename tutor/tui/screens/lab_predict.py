@@ -15,7 +15,7 @@ from tutor.lab.predictions import REPLICATIONS, explain, lock, record, simulate_
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, one_line
 from tutor.tui.screens.lab_predict_form import DRAFT_PLACE, PredictionForm
-from tutor.tui.screens.lab_run import RunningScreen
+from tutor.tui.screens.lab_run import PLOTTING, RunningScreen
 from tutor.tui.screens.prediction_words import outcome_content, predicted_content
 from tutor.tui.widgets.choice_row import ChoiceRow
 from tutor.tui.widgets.confidence import ConfidenceRow
@@ -40,7 +40,7 @@ class PredictScreen(PredictionForm):
         "new items to the front of your drills."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "lock", "lab-run-again", "confidence-1", "confidence-2", "confidence-3"
+        "lock", "lab-run-again", "lab-see", "confidence-1", "confidence-2", "confidence-3"
     )
 
     def place(self) -> str:
@@ -120,6 +120,8 @@ class PredictScreen(PredictionForm):
         match action:
             case "lock" | "confidence":
                 return self.prediction is None
+            case "see_plots":
+                return self.prediction is not None and self.prediction.simulated is not None and not self.job
             case "run_again":
                 return self.prediction is not None and self.prediction.simulated is None and not self.job
             case _:
@@ -182,7 +184,16 @@ class PredictScreen(PredictionForm):
         if self.prediction is not None or not text:
             self.say(text, tone="note")
 
+    def action_see_plots(self) -> None:
+        """p, once it is known."""
+        self.plot_sides(self.scenario_title, self.text, self.baseline if self.changes else "", self.folder)
+
     def job_done(self, message: RunningScreen.Ended) -> None:
+        if self.open_plots(message):
+            return
+        if message.name == PLOTTING:
+            self.say(one_line(message.sentence) or "Stopped.", tone="note")
+            return
         if message.name == "running the baseline":
             self.before = message.result
             self.show_number()

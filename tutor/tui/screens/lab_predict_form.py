@@ -64,7 +64,7 @@ class PredictionForm(RunningScreen):
         classes = [(item.name, item.name) for item in self.scenario.classes]
         if len(classes) > 1:
             classes.append((ALL, "all together"))
-        with VerticalScroll(id="page", can_focus=False):
+        with VerticalScroll(id="page", can_focus=True):
             yield Line(self._change_words(), id="change")
             yield RuledLine("You predict", "^S locks it", id="predict-heading")
             yield ChoiceRow("Class", classes, first.class_name, id="class")

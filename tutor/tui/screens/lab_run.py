@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.message import Message
@@ -16,7 +17,11 @@ from sim import ScenarioError
 from tutor.errors import TutorError
 from tutor.tui.screens.base import TutorScreen
 
+if TYPE_CHECKING:
+    from sim import Scenario
+
 TELL_EVERY_S = 0.1
+PLOTTING = "running both sides"
 Job = Callable[[Callable[[int, int, str], None], Callable[[], bool]], Any]
 """What is run: it is given where to tell how far it is, and whom to ask whether to end."""
 
@@ -50,6 +55,8 @@ class RunningScreen(TutorScreen):
         """The name of what runs; empty when nothing does."""
         self.begun_s = 0.0
         self.halt = Event()
+        self.plotted: tuple[str, str, str, dict[str, Scenario | None]] = ("", "", "", {})
+        """What is being run to be seen: title, both texts, both sides."""
 
     def start_job(self, name: str, job: Job) -> None:
         """Begin, unless something runs already."""
@@ -107,6 +114,26 @@ class RunningScreen(TutorScreen):
         self.show_progress("")
         self.job_done(message)
         self.refresh_bindings()
+
+    def plot_sides(self, title: str, text: str, baseline: str, folder: Path | None) -> None:
+        """Run both texts once and see them; `baseline` is empty where there is one side. `open_plots` is the end."""
+        from tutor.lab.runs import run_pair
+        from tutor.lab.scenario_text import check
+
+        yours, before = check(text, folder).scenario, check(baseline, folder).scenario if baseline else None
+        if yours is not None:
+            self.plotted = (title, text, baseline, {"baseline": before, "yours": yours})
+            self.start_job(PLOTTING, lambda tell, stop: run_pair(yours, before, tell, stop))
+
+    def open_plots(self, message: Ended) -> bool:
+        """Show what `plot_sides` gave; False when the job was another one, or gave nothing."""
+        if message.name != PLOTTING or message.result is None:
+            return False
+        from tutor.tui.screens.lab_plots import PlotsScreen
+
+        title, text, baseline, sides = self.plotted
+        self.app.push_screen(PlotsScreen(title, message.result, sides, text=text, baseline=baseline))
+        return True
 
     def show_progress(self, text: str) -> None:
         """Where the screen says how far it is; empty when nothing runs."""
