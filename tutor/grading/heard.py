@@ -24,6 +24,9 @@ _ENOUGH_PAIRS = 4
 _SCATTERED, _SCATTERED_PAIRS = 0.4, 5
 _JUMBLED = 0.06
 _WITHIN = 9
+_NUMBER = re.compile(r"\d[\d.,]*")
+_MANY_NUMBERS = 8
+_WORKED = re.compile(r"\d\)?\s*[=+*×·÷]")
 _PIECES = re.compile(r"[A-Za-z][\w'-]*|[^\sA-Za-z]")
 
 Pair = frozenset[str]
@@ -68,6 +71,9 @@ def says(question: Question, sentence: str) -> bool:
     """Whether a sentence may carry evidence."""
     if stance(sentence) != "stated" or not is_ordered(sentence) or longest_run(sentence) > LONGEST_RUN:
         return False
+    numbers = len(_NUMBER.findall(sentence))
+    if numbers >= _MANY_NUMBERS and not _WORKED.search(sentence) and numbers > len(content_words(sentence)):
+        return False  # a row of figures of which nothing is said
     known, pairs = coherence(question, sentence)
     return pairs < _ENOUGH_PAIRS or known >= LEAST_COHERENCE * pairs
 
