@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from question_bank import load_bank
 from tutor.interview import Session, single_item_plan
@@ -35,6 +36,7 @@ TIME_LIMIT_S = 300.0
 LAB_SCENARIO = 5
 """Rows down to the scenario of the KV cache under pressure."""
 LAB_CHANGE = "server.watermark = 0.05"
+LAB_CLAIM = "watermark -> 0.05: chat itl p95 lower by 20 % and tokens/s higher"
 KEY_NAMES = {" ": "space", ".": "full_stop", "=": "equals_sign", "_": "underscore"}
 
 
@@ -133,6 +135,13 @@ async def lab_at(size: tuple[int, int], folder: Path) -> None:
             await pilot.press("f7", "right", "right")
             await rest()
             save("lab-plots")
+            await pilot.press("escape", "f6")
+            await pilot.pause(0.5)
+            app.screen.query_one("#line", Input).value = LAB_CLAIM
+            app.screen.query_one("#line", Input).focus()
+            await pilot.press("ctrl+s")
+            await rest()
+            save("lab-claim")
 
 
 def main(folder: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from tutor.lab.quantities import Chosen
 from tutor.lab.statements import term_of, words_of
 from tutor.store import Store
 from tutor.tui.screens.lab_claim import ClaimScreen
+from tutor.tui.screens.lab_run import ready_for_processes
 from tutor.tui.widgets.choice_row import ChoiceRow
 
 
@@ -140,6 +145,18 @@ async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: Op
         assert len(settled_claims(store)) == 2
         await pilot.press("escape", "escape", "p")
         await until(lambda: "chat ITL p95 is at most 50 ms: supported" in text_of(pilot))
+
+
+async def test_processes_can_be_started_while_the_screens_are_shown(open_tutor: OpenTutor) -> None:
+    def in_a_process() -> int:
+        ready_for_processes()
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            return pool.submit(abs, -7).result(timeout=60)
+
+    async with open_tutor():
+        # Textual's stand-in for stderr has no descriptor, which multiprocessing would hand to its helper.
+        assert sys.stderr.fileno() == -1
+        assert await asyncio.to_thread(in_a_process) == 7
 
 
 async def test_what_is_wrong_with_an_amount_is_said_and_nothing_runs(open_tutor: OpenTutor) -> None:

@@ -18,7 +18,7 @@ from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
 from tutor.tui.screens.claim_words import outcome_content, probes_content
 from tutor.tui.screens.lab_claim_form import MOST_STATEMENTS, ClaimForm
-from tutor.tui.screens.lab_run import RunningScreen
+from tutor.tui.screens.lab_run import RunningScreen, ready_for_processes
 from tutor.tui.widgets.save_line import SaveLine
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ class ClaimScreen(ClaimForm):
         def job(tell: Callable[[int, int, str], None], stop: Callable[[], bool]) -> Outcome:
             from sim.experiment.comparison import compare
 
+            ready_for_processes()
+
             def told(done: int, most: int, requests: int) -> None:
                 tell(done, most, f"at most {most} replications")
 
@@ -147,6 +149,7 @@ class ClaimScreen(ClaimForm):
         def job(tell: Callable[[int, int, str], None], stop: Callable[[], bool]) -> list[Probed]:
             from tutor.lab.overturn import overturn
 
+            ready_for_processes()
             return overturn(baseline, scenario, terms, outcome.verdict, tell, stop)
 
         self.start_job(OVERTURNING, job)

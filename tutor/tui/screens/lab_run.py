@@ -146,6 +146,19 @@ class RunningScreen(TutorScreen):
         self.halt.set()
 
 
+def ready_for_processes() -> None:
+    """Start the helper of `multiprocessing`, before a job starts processes of its own.
+
+    The helper is handed the descriptor of stderr; while the screens are shown that is Textual's stand-in, whose
+    descriptor is -1, and the start would fail. Without any stderr it does not, and nothing it says lands on the screen.
+    """
+    from contextlib import redirect_stderr
+    from multiprocessing import resource_tracker
+
+    with redirect_stderr(None):
+        resource_tracker.ensure_running()
+
+
 def progress_words(job: str, moved: RunningScreen.Moved, seconds: float, stopping: bool) -> str:
     """Running yours: 1,200 of 2,000 (60 %), 3 s, about 2 s left; Esc stops"""
     if stopping:
