@@ -25,9 +25,10 @@ from pydantic import BaseModel, ConfigDict
 from question_bank import Bank, Question, build_question, load_bank
 from rubrics import CriterionId, load_rubric
 from tutor.errors import TutorError
+from tutor.evaluation.fitting import Row, fit, probability
+from tutor.evaluation.metrics import counts, kappa
 from tutor.grader import Grader
 from tutor.grading import Grade, grade_result
-from tutor.grading.calibrate import Row, fit, kappa, probability
 from tutor.grading.combine import load_combiner
 from tutor.grading.evidence import Evidence, find_evidence
 from tutor.grading.models import CRITERIA
@@ -111,14 +112,17 @@ def load_cases(bank: Bank) -> list[Case]:
 
 def refitted(cases: Sequence[Case], criterion: CriterionId, hold_out: bool) -> list[Pair]:
     """(P(met), label) of every answer by evidence and fresh coefficients, fitted on all or on the other items."""
-    rows = [Row(c.row.item_id, c.evidence[criterion].features, None, c.label(criterion)) for c in cases]
+    found = [c.evidence[criterion] for c in cases]
+    rows = [
+        Row(c.row.id, c.row.item_id, e.features if e.quote else {}, None, c.label(criterion))
+        for c, e in zip(cases, found, strict=True)
+    ]
     items = sorted({row.item for row in rows})
     if hold_out:
         weights = {i: fit([row for row in rows if row.item != i], criterion, with_model=False) for i in items}
     else:
         weights = dict.fromkeys(items, fit(rows, criterion, with_model=False))
-    quoted = [c.evidence[criterion].quote is not None for c in cases]
-    return [(probability(weights[r.item], r) if q else 0.0, r.met) for q, r in zip(quoted, rows, strict=True)]
+    return [(probability(weights[row.item], row), row.met) for row in rows]
 
 
 def agreement(pairs: Sequence[Pair]) -> str:
@@ -126,7 +130,9 @@ def agreement(pairs: Sequence[Pair]) -> str:
     if not pairs:
         return "-"
     right = sum((p > 0.5) == met for p, met in pairs) / len(pairs)
-    return f"{right:.2f}, {kappa(pairs):.2f}"
+    table = counts([int(p > 0.5) for p, _ in pairs], [int(met) for _, met in pairs])
+    agreed = kappa(table)
+    return f"{right:.2f}, {'-' if agreed is None else f'{agreed:.2f}'}"
 
 
 def print_without_model(cases: Sequence[Case]) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tutor.grading.judge import AnchorCache
     from tutor.grading.models import CriterionGrade, Grade
     from tutor.llm.choose import OpenModel
+    from tutor.llm.encoder import Encoder
     from tutor.llm.types import Capabilities
     from tutor.settings import Settings
 
@@ -29,6 +30,8 @@ class Grader:
         self._settings, self._bank, self.model = settings, bank, model
         self._capabilities: Capabilities | None = None
         self._anchors: AnchorCache | None = None
+        self._encoder: Encoder | None = None
+        self._encoder_sought = False
 
     async def capabilities(self) -> Capabilities | None:
         """What the model can do, asked of it once; None without a model.
@@ -43,6 +46,16 @@ class Grader:
                 self.model.endpoint, data_dir=self._settings.data_dir, known=self.model.capabilities
             )
         return self._capabilities
+
+    def encoder(self) -> Encoder | None:
+        """The sentence encoder where its file is here, read once."""
+        if not self._encoder_sought:
+            from tutor.llm.encoder import find_encoder
+
+            with suppress(TutorError):
+                self._encoder = find_encoder(self._settings.model_dir)
+            self._encoder_sought = True
+        return self._encoder
 
     async def warm(self, question: Question) -> None:
         """Compute what all calls about this question share while the candidate still writes; never raises for it."""
@@ -68,6 +81,7 @@ class Grader:
         Raises:
             TutorError: the answer is too long, or the question is answered by choosing an option.
         """
+        from tutor.grading.combine import combiner_for
         from tutor.grading.grade import grade_answer
         from tutor.grading.judge import AnchorCache
         from tutor.llm.errors import LlmError
@@ -89,6 +103,8 @@ class Grader:
         if self._anchors is None:
             self._anchors = AnchorCache(self._settings.data_dir / "anchors.json")
         item = self._bank.item(question.item_id)
+        encoder = self.encoder()
+        name = endpoint.model if endpoint is not None else None
         return await grade_answer(
             question,
             answer,
@@ -100,4 +116,6 @@ class Grader:
             deadlines=self._settings.model.deadlines,
             trusted=self.model is None or self.model.info.grades,
             model_source=self.model.info.source if self.model is not None else "",
+            combiner=combiner_for(name, encoder is not None, self._settings.calibration_dir),
+            encoder=encoder,
         )

@@ -72,6 +72,11 @@ class Settings(BaseModel):
         return self.model.model_dir or self.data_dir / "models"
 
     @property
+    def calibration_dir(self) -> Path:
+        """Where `tutor eval calibrate` keeps what it found for each model."""
+        return self.data_dir / "calibrations"
+
+    @property
     def packs_dir(self) -> Path:
         """Where packs of one's own may be put without naming a folder."""
         return self.data_dir / "packs"

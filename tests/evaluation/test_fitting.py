@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tutor.evaluation.fitting import Row, fit, folds, gradient, held_out, probability
-from tutor.grading import calibrate as older
 from tutor.grading.combine import Weights
 
 
@@ -39,7 +39,7 @@ def test_a_measure_that_speaks_against_the_point_gets_no_weight() -> None:
 
 
 def test_a_slip_may_only_take_away() -> None:
-    features = {"steps": 0.5, "connective": 0.0, "reference": 0.5, "focus": 0.5}
+    features = {"steps": 0.5, "own": 0.0}
     against = [Row(f"a{n}", "i", {**features, "slip": float(n % 2)}, None, n % 2 == 0) for n in range(40)]
     rewarded = [Row(f"a{n}", "i", {**features, "slip": float(n % 2)}, None, n % 2 == 1) for n in range(40)]
     assert fit(against, "reasoning").features["slip"] < -1
@@ -69,14 +69,11 @@ def test_a_fit_without_rounding_would_move_no_further() -> None:
     assert float(np.abs(slope).max()) < 0.003
 
 
-def test_it_agrees_with_plain_gradient_steps() -> None:
+def test_an_encoders_measure_is_fitted_where_the_answers_have_it() -> None:
     rows = _noisy_rows(8, 60)
-    old = older.fit([older.Row(r.item, r.features, r.anchored, r.met) for r in rows], "result")
-    new = fit(rows, "result")
-    assert new.bias == pytest.approx(old.bias, abs=0.03)
-    assert new.logit == pytest.approx(old.logit, abs=0.03)
-    for name, value in old.features.items():
-        assert new.features[name] == pytest.approx(value, abs=0.03)
+    with_it = [replace(r, features={**r.features, "near": float(r.met)}) for r in rows]
+    assert fit(with_it, "result").features["near"] > 1
+    assert "near" not in fit(rows, "result").features
 
 
 def test_without_a_model_its_logit_has_no_weight() -> None:

@@ -10,7 +10,8 @@ from question_bank.question import Question
 from rubrics import CriterionId
 from tests.grading.questions import make_question
 from tutor.grading.combine import load_combiner
-from tutor.grading.evidence import FEATURES, find_evidence, quote_stands, says_something
+from tutor.grading.evidence import FEATURES, find_evidence, quote_stands
+from tutor.grading.evidence_words import says_something
 from tutor.grading.models import CRITERIA
 
 QUESTION = make_question()
@@ -37,7 +38,7 @@ def test_a_known_slip_counts_against_the_reasoning(completion_question: Question
 def test_a_measurement_with_a_refuting_outcome(completion_question: Question) -> None:
     answer = "300 ms. I would log the queue time; if it stayed flat while TTFT grew, I would be wrong."
     evidence = find_evidence(completion_question, answer, "verification")
-    assert (evidence.features["measure"], evidence.features["together"]) == (1, 1)
+    assert (evidence.features["measure"], evidence.features["refute"]) == (1, 1)
     assert evidence.note == "names a measurement and an outcome that would refute"
     assert evidence.quote is not None
     assert "wrong" in evidence.quote.text
@@ -45,15 +46,15 @@ def test_a_measurement_with_a_refuting_outcome(completion_question: Question) ->
 
 def test_a_dashboard_is_a_measurement_without_an_outcome(completion_question: Question) -> None:
     evidence = find_evidence(completion_question, "I would watch the queue time on the dashboard.", "verification")
-    assert (evidence.features["measure"], evidence.features["together"]) == (1, 0)
+    assert (evidence.features["measure"], evidence.features["refute"]) == (1, 0)
 
 
 def test_the_failures_effect_and_size(completion_question: Question) -> None:
     answer = "If the queue doubles, first token and completion rise by 100 ms, while the gaps stay the same."
     features = find_evidence(completion_question, answer, "failure").features
     assert features["effect"] == 1
-    assert features["contrast"] == 1
-    assert features["size"] == 0.5
+    assert features["size"] == 0  # one of the two sizes, read around one half
+    assert features["against"] == 0
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -114,5 +115,5 @@ def test_what_is_a_statement(line: str, says: bool) -> None:
 def test_any_text_gives_bounded_measures_and_a_true_quote(answer: str, criterion: CriterionId) -> None:
     evidence = find_evidence(QUESTION, answer, criterion)
     assert tuple(sorted(evidence.features)) == tuple(sorted(FEATURES[criterion]))
-    assert all(0 <= v <= 1.5 for v in evidence.features.values())
+    assert all(-0.5 <= v <= 1.5 for v in evidence.features.values())
     assert evidence.quote is None or quote_stands(evidence.quote, answer)

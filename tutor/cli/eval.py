@@ -18,6 +18,8 @@ from tutor.errors import TutorError
 if TYPE_CHECKING:
     from tutor.evaluation.cases import CaseSet
     from tutor.evaluation.runner import Outcome, Progress
+    from tutor.grading.combine import Combiner
+    from tutor.llm.encoder import Encoder
     from tutor.settings import Settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -65,6 +67,9 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--model", help="A model's name on a server, a catalogue id, a GGUF file, or none."),
             click.option("--items", multiple=True, metavar="TEXT", help="Only items whose id holds TEXT; repeatable."),
             click.option("--limit", type=click.IntRange(1), help="At most so many answers, spread over the items."),
+            click.option("--encoder/--no-encoder", default=None,
+                         help="With or without the sentence encoder; with it where its file is, when not said."),
+            click.option("--coefficients", type=_FILE, help="Coefficients of one's own, as 'calibrate' writes them."),
             click.option("--parallel", type=click.IntRange(1, 64), default=1, show_default=True,
                          help="Answers graded at once, for servers with several slots."),
             click.option("--state", type=_FILE, help="File of what is graded (one in the data folder when absent)."),
@@ -116,6 +121,8 @@ def _graded(
     items: tuple[str, ...],
     limit: int | None,
     parallel: int,
+    encoder: bool | None,
+    coefficients: Path | None,
     state: Path | None,
     fresh: bool,
     split: str,
@@ -126,6 +133,7 @@ def _graded(
     from tutor.evaluation.runner import evaluate, identity
     from tutor.evaluation.sources import load_cases, narrowed
     from tutor.evaluation.state import StateFile, state_path
+    from tutor.grading.combine import combiner_for
 
     wanted = _wanted(grader, model)
     settings = settings_for(flags)
@@ -144,18 +152,53 @@ def _graded(
 
                 able = await probe_capabilities(opened.endpoint, data_dir=settings.data_dir, known=opened.capabilities)
                 asked = Asked(opened.endpoint, able, settings.model.deadlines)
-            who = identity(opened)
+            vectors = _encoder(settings, encoder)
+            name = opened.info.endpoint.model if opened is not None else None
+            chosen = _coefficients(coefficients) or combiner_for(name, vectors is not None, settings.calibration_dir)
+            who = identity(opened, vectors is not None, chosen)
             kept = StateFile(state or state_path(settings.data_dir, who), fresh)
             try:
                 outcome = await evaluate(
-                    cases.cases, who, asked, kept, runs=runs, parallel=parallel, tell=_Ticker().tell
-                )
+                    cases.cases, who, asked, kept, runs=runs, parallel=parallel, tell=_Ticker().tell,
+                    encoder=vectors, combiner=chosen,
+                )  # fmt: skip
             finally:
                 kept.close()
             return outcome, f"No model: {reason}" if opened is None and wanted != "none" else ""
 
     outcome, why = run_async(work())
     return cases, outcome, why
+
+
+def _encoder(settings: Settings, wanted: bool | None) -> Encoder | None:
+    """The sentence encoder, unless it is not wanted.
+
+    Raises:
+        TutorError: it is asked for and not there.
+    """
+    from tutor.llm.encoder import find_encoder
+
+    found = find_encoder(settings.model_dir) if wanted is not False else None
+    if wanted and found is None:
+        raise TutorError("The sentence encoder is not here.", hint="'tutor model get encoder' fetches it.", exit_code=3)
+    return found
+
+
+def _coefficients(path: Path | None) -> Combiner | None:
+    import yaml
+    from pydantic import ValidationError
+
+    from tutor.grading.combine import load_combiner
+
+    if path is None:
+        return None
+    try:
+        return load_combiner(path)
+    except (OSError, ValidationError, ValueError, yaml.YAMLError) as error:
+        raise TutorError(
+            f"{path}: holds no coefficients ({str(error).splitlines()[0]}).",
+            hint="'tutor eval calibrate --output FILE' writes such a file.",
+        ) from error
 
 
 def _wanted(grader: str | None, model: str | None) -> str:
@@ -216,7 +259,9 @@ def _duration(seconds: float) -> str:
 
 @eval_command.command("calibrate", context_settings=_HELP)
 @_common
-@click.option("--output", type=_FILE, required=True, help="Where the coefficients are written, as YAML.")
+@click.option("--output", type=_FILE,
+              help="Where the coefficients are written, as YAML; when absent, where the program finds them for this "
+                   "model.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Groups of items held out.")
 @click.option("--penalty", type=click.FloatRange(0, 10), default=0.008, show_default=True,
               help="How strongly coefficients are drawn to zero.")  # fmt: skip
@@ -224,7 +269,14 @@ def _duration(seconds: float) -> str:
 @click.option("--json", "as_json", is_flag=True, help="What was fitted as JSON on standard output.")
 @click.pass_obj
 def calibrate_(
-    flags: dict[str, object], /, output: Path, folds: int, penalty: float, force: bool, as_json: bool, **asked: Any
+    flags: dict[str, object],
+    /,
+    output: Path | None,
+    folds: int,
+    penalty: float,
+    force: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Fit the few coefficients that turn evidence and a model's word into P(met).
 
@@ -234,9 +286,15 @@ def calibrate_(
     from tutor.evaluation.calibrate import calibrate, check_target, write_coefficients
     from tutor.evaluation.terminal import calibration_lines
 
-    check_target(output, force)
+    if output is not None:
+        check_target(output, force)
     cases, outcome, _ = _graded(flags, split="calibration", runs=1, **asked)
     found = calibrate(cases, outcome, datetime.now().astimezone(), fold_count=folds, penalty=penalty)
+    if output is None:
+        from tutor.grading.combine import calibration_name
+
+        name = calibration_name(outcome.grader.model, outcome.grader.encoder)
+        output, force = settings_for(flags).calibration_dir / f"{name}.yaml", True
     write_coefficients(found.combiner, output, force=force)
     if as_json:
         from pydantic_core import to_json

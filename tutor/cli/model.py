@@ -93,13 +93,13 @@ def _line(info: ModelInfo, is_used: bool) -> str:
 @model_command.command("list")
 def list_known() -> None:
     """List the model files that 'get' knows, with their size and what they need."""
-    from tutor.llm.catalogue import DEFAULT_ENTRY, suited
+    from tutor.llm.catalogue import DEFAULT_ENTRY, ENCODER_ENTRY, suited
     from tutor.llm.machine import memory_bytes
 
     memory = memory_bytes()
-    for entry in suited(memory):
+    for entry in (*suited(memory), ENCODER_ENTRY):
         default = "  (default)" if entry is DEFAULT_ENTRY else ""
-        where = "package index or model hub" if entry.parts else "model hub"
+        where = " or ".join([*(["package index"] if entry.parts else []), *(["model hub"] if entry.url else [])])
         click.echo(f"{entry.id:<22} {entry.size_bytes / 1e9:5.1f} GB  {where}{default}\n{'':<22} {entry.note}")
 
 
@@ -109,7 +109,10 @@ def list_known() -> None:
 @click.option("--to", "directory", type=click.Path(path_type=Path, file_okay=False), help="Another folder.")
 @click.pass_obj
 def get(flags: dict[str, object], model_id: str | None, source: Any, directory: Path | None) -> None:
-    """Fetch a model file: resumable, checked by SHA-256, with progress."""
+    """Fetch a model file: resumable, checked by SHA-256, with progress.
+
+    MODEL_ID "encoder" is the sentence encoder (0.09 GB), which grading uses with and without a model.
+    """
     from tutor.llm.files import fetch
 
     entry = _entry(model_id)
@@ -122,10 +125,12 @@ def get(flags: dict[str, object], model_id: str | None, source: Any, directory: 
 def _entry(model_id: str | None) -> CatalogueEntry:
     from difflib import get_close_matches
 
-    from tutor.llm.catalogue import CATALOGUE, DEFAULT_ENTRY
+    from tutor.llm.catalogue import CATALOGUE, DEFAULT_ENTRY, ENCODER_ENTRY
 
     if model_id is None:
         return DEFAULT_ENTRY
+    if model_id == ENCODER_ENTRY.id:
+        return ENCODER_ENTRY
     if model_id in CATALOGUE:
         return CATALOGUE[model_id]
     near = get_close_matches(model_id, CATALOGUE, n=1)

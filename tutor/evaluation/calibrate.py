@@ -18,7 +18,7 @@ from tutor.evaluation.record import AnswerRecord
 from tutor.evaluation.report import figure, write_whole
 from tutor.evaluation.runner import Outcome
 from tutor.evaluation.summary import agreement
-from tutor.grading.combine import COEFFICIENTS, Combiner, Weights, load_combiner
+from tutor.grading.combine import COEFFICIENTS, Combiner, Weights, combiner_for
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def calibrate(
     Raises:
         EvaluationError: none has.
     """
-    shipped = load_combiner()
+    shipped = combiner_for(outcome.grader.model, outcome.grader.encoder)
     with_model = outcome.grader.model is not None
     fitted, kept, why = [], [], ""
     for criterion in CRITERION_IDS:
@@ -90,6 +90,7 @@ def calibrate(
         combiner=Combiner(
             provenance=_provenance(cases, outcome, fitted, kept, made, penalty),
             margin=shipped.margin,
+            kappa={f.criterion: round(k, 2) for f in fitted if (k := f.held_out.kappa.value) is not None},
             criteria=criteria,
         ),
         criteria=tuple(fitted),
@@ -145,7 +146,8 @@ def to_yaml(combiner: Combiner) -> str:
     head: str = yaml.safe_dump(
         {"provenance": combiner.provenance, "margin": combiner.margin}, sort_keys=False, allow_unicode=True, width=116
     )
-    lines = [head.rstrip(), "criteria:"]
+    kappa = ", ".join(f"{criterion}: {value:g}" for criterion, value in combiner.kappa.items())
+    lines = [head.rstrip(), *([f"kappa: {{{kappa}}}"] if kappa else []), "criteria:"]
     for criterion, weights in combiner.criteria.items():
         features = ", ".join(f"{name}: {value:g}" for name, value in weights.features.items())
         lines.append(f"  {criterion}: {{bias: {weights.bias:g}, logit: {weights.logit:g}, features: {{{features}}}}}")

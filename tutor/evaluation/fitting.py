@@ -1,8 +1,8 @@
 """The combiner's few coefficients by logistic regression with an L2 penalty and signs held, in numpy.
 
-Evidence may only add to P(met), save a slip, which may only take away; the model's logit may only add. The penalised
-mean log-loss is convex, so that accelerated projected gradient steps (A. Beck, M. Teboulle, "A fast iterative
-shrinkage-thresholding algorithm", 2009) come to its one minimum whatever they start from.
+Evidence may only add to P(met), save what speaks against the point, which may only take away; the model's logit may
+only add. The penalised mean log-loss is convex, so that accelerated projected gradient steps (A. Beck, M. Teboulle,
+"A fast iterative shrinkage-thresholding algorithm", 2009) come to its one minimum whatever they start from.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 from rubrics import CriterionId
 from tutor.evaluation.metrics import Floats
 from tutor.grading.combine import Weights
-from tutor.grading.evidence import FEATURES
+from tutor.grading.evidence import FEATURES, NEAR, TAKES_AWAY
 
 PENALTY = 0.008
 """Per row, half the weight of the squared coefficients."""
 LOGIT_PENALTY_SHARE = 1 / 8
 """The anchored logit of a small model moves within about one unit, so it is drawn to zero less."""
 ANCHORED_LIMIT = 4.0
-_TAKES_AWAY = frozenset({"slip"})
 _STEPS = 20_000
 _TOLERANCE = 1e-7
 
@@ -51,14 +50,14 @@ def fit(rows: Sequence[Row], criterion: CriterionId, *, penalty: float = PENALTY
     labels = {row.met for row in used}
     if len(labels) < 2:
         raise ValueError(f"{criterion}: needs labelled answers of both kinds that say something about it")
-    names = FEATURES[criterion]
+    names = (*FEATURES[criterion], *((NEAR,) if any(NEAR in row.features for row in used) else ()))
     x = np.array([[1.0, _clipped(row.anchored), *(row.features.get(n, 0.0) for n in names)] for row in used])
     if not with_model:
         x[:, 1] = 0.0
     y = np.array([float(row.met) for row in used])
     pull = penalty * np.array([0.0, LOGIT_PENALTY_SHARE, *(1.0 for _ in names)])
-    low = np.array([-np.inf, 0.0, *(-np.inf if n in _TAKES_AWAY else 0.0 for n in names)])
-    high = np.array([np.inf, np.inf, *(0.0 if n in _TAKES_AWAY else np.inf for n in names)])
+    low = np.array([-np.inf, 0.0, *(-np.inf if n in TAKES_AWAY else 0.0 for n in names)])
+    high = np.array([np.inf, np.inf, *(0.0 if n in TAKES_AWAY else np.inf for n in names)])
     found = _minimise(x, y, pull, low, high)
     bias, logit, *weights = (round(float(v), 2) + 0.0 for v in found)
     return Weights(bias=bias, logit=logit if with_model else 0.0, features=dict(zip(names, weights, strict=True)))

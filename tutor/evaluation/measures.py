@@ -12,8 +12,6 @@ from question_bank import Question
 from rubrics import CriterionId, load_rubric
 from tutor.evaluation.record import CriterionRecord
 from tutor.grading import AnchorCache, CriterionGrade
-from tutor.grading.combine import Combiner, load_combiner
-from tutor.grading.evidence import find_evidence
 from tutor.grading.grade import compose
 from tutor.grading.judge import JudgeError, judge
 from tutor.grading.models import CRITERIA
@@ -65,23 +63,6 @@ async def score_examples(asked: Asked, base: Question) -> None:
         return
 
 
-async def anchored_logit(
-    asked: Asked, question: Question, base: Question, answer: str, criterion: CriterionId, kept: AnchorCache
-) -> float | None:
-    """The logit that a grade rested on, read from what the grade left in `kept`; None when it is not there."""
-    if not base.criteria[criterion].statement:
-        return None
-    try:
-        found = [
-            await judge(asked.endpoint, asked.capabilities, q, text, criterion, asked.deadlines, kept)
-            for q, text in ((question, answer), (base, compose(base, "met")), (base, compose(base, "nearly")))
-        ]
-    except JudgeError:
-        return None
-    own, met, nearly = (each.logit for each in found)
-    return own - (met + nearly) / 2
-
-
 @cache
 def rubric_words() -> frozenset[str]:
     """Stems of the rubric's own wording, which earn nothing by themselves."""
@@ -89,44 +70,20 @@ def rubric_words() -> frozenset[str]:
     return frozenset(word for text in texts for word in content_words(text))
 
 
-def record_of(
-    question: Question,
-    answer: str,
-    grade: CriterionGrade,
-    anchored: float | None,
-    with_model: bool,
-    combiner: Combiner | None = None,
-) -> CriterionRecord:
-    """One criterion's grade with what it was made of.
-
-    Without a model, a criterion that the program leaves to the candidate gets the verdict of the evidence alone.
-    """
-    combiner = combiner or load_combiner()
-    record = CriterionRecord(
+def record_of(grade: CriterionGrade) -> CriterionRecord:
+    """One criterion's grade with what it was made of."""
+    by_code = grade.decided_by == "code"
+    return CriterionRecord(
         verdict=grade.verdict,
         decided_by=grade.decided_by,
         p_met=grade.p_met,
         reason=grade.reason,
         quote=grade.quote.text if grade.quote else "",
-        anchored=anchored,
+        # Where nothing could be quoted P(met) is 0 whatever was measured.
+        features={} if by_code or (grade.quote is None and grade.p_met == 0.0) else grade.features,
+        alone=None if by_code else grade.alone,
+        anchored=grade.anchored,
     )
-    if grade.decided_by == "code":
-        return record
-    evidence = find_evidence(question, answer, grade.criterion, rubric_words())
-    if evidence.quote is None:
-        alone, features = 0.0, {}
-    else:
-        features = evidence.features
-        alone = combiner.probability(grade.criterion, features, 0.0)
-    update: dict[str, object] = {"features": features, "alone": alone}
-    if not with_model and grade.verdict == "not_graded":
-        update |= {
-            "shown": grade.verdict,
-            "verdict": combiner.verdict(alone),
-            "decided_by": "evidence",
-            "p_met": alone,
-        }
-    return record.model_copy(update=update)
 
 
 @cache

@@ -69,6 +69,10 @@ class GraderIdentity(_Frozen):
     rubric_hash: str
     code_hash: str
     """SHA-256 (hex) of the grading code and its coefficients."""
+    encoder: bool = False
+    """Whether the sentence encoder's measure is part of the evidence."""
+    coefficients: str = ""
+    """A hash of the coefficients; empty where they are those filed for the model."""
 
     @property
     def key(self) -> str:
@@ -76,7 +80,8 @@ class GraderIdentity(_Frozen):
         import hashlib
 
         parts = (self.model or "", self.provider, self.grader_version, self.prompt_hash, self.rubric_hash)
-        return hashlib.sha256("\n".join((*parts, self.code_hash)).encode()).hexdigest()[:16]
+        more = ("encoder",) if self.encoder else ()
+        return hashlib.sha256("\n".join((*parts, self.code_hash, *more, self.coefficients)).encode()).hexdigest()[:16]
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +14,16 @@ from tutor.evaluation.cases import Case
 from tutor.evaluation.measures import (
     Asked,
     ScratchCache,
-    anchored_logit,
     grading_code_hash,
     record_of,
     score_examples,
 )
 from tutor.evaluation.record import AnswerRecord, CriterionRecord, GraderIdentity
 from tutor.evaluation.state import StateFile
-from tutor.grading import GRADER_VERSION, AnchorCache, Grade, grade_answer
+from tutor.grading import GRADER_VERSION, AnchorCache, grade_answer
+from tutor.grading.combine import Combiner
 from tutor.grading.judge import PROMPT_HASH
+from tutor.grading.likeness import SentenceEncoder
 from tutor.grading.models import CRITERIA
 from tutor.llm.choose import OpenModel
 
@@ -66,8 +68,8 @@ class ModelFailed(TutorError):
     exit_code = 3
 
 
-def identity(model: OpenModel | None) -> GraderIdentity:
-    """What the grades of this sitting depend on."""
+def identity(model: OpenModel | None, encoder: bool = False, combiner: Combiner | None = None) -> GraderIdentity:
+    """What the grades of this sitting depend on; `combiner` where others than the model's own coefficients are used."""
     return GraderIdentity(
         model=model.info.endpoint.model if model else None,
         source=model.info.source if model else "code and evidence alone",
@@ -77,6 +79,8 @@ def identity(model: OpenModel | None) -> GraderIdentity:
         prompt_hash=PROMPT_HASH if model else "",
         rubric_hash=load_rubric().rubric_hash,
         code_hash=grading_code_hash(),
+        encoder=encoder,
+        coefficients=hashlib.sha256(combiner.model_dump_json().encode()).hexdigest()[:16] if combiner else "",
     )
 
 
@@ -89,6 +93,8 @@ async def evaluate(
     runs: int = 1,
     parallel: int = 1,
     tell: Tell | None = None,
+    encoder: SentenceEncoder | None = None,
+    combiner: Combiner | None = None,
 ) -> Outcome:
     """Grades every answer `runs` times; what the state has is not graded again.
 
@@ -98,7 +104,8 @@ async def evaluate(
         ModelFailed: several answers in a row could not be graded by the model.
         EvaluationError: the state cannot be written.
     """
-    work = _Work(grader, asked, state, tell or (lambda _: None), [(case, run) for run in range(runs) for case in cases])
+    todo = [(case, run) for run in range(runs) for case in cases]
+    work = _Work(grader, asked, state, tell or (lambda _: None), todo, encoder, combiner)
     workers = [asyncio.ensure_future(work.drain()) for _ in range(parallel if asked else 1)]
     try:
         await asyncio.gather(*workers)
@@ -117,7 +124,10 @@ class _Work:
         state: StateFile,
         tell: Tell,
         todo: list[tuple[Case, int]],
+        encoder: SentenceEncoder | None = None,
+        combiner: Combiner | None = None,
     ) -> None:
+        self.encoder, self.combiner = encoder, combiner
         self.grader, self.asked, self.state, self.tell = grader, asked, state, tell
         self.todo, self.next = todo, 0
         self.records: dict[int, AnswerRecord] = {}
@@ -175,14 +185,13 @@ class _Work:
                 # An evaluation shows what a model is worth, also where the program would not let it count.
                 trusted=True,
                 model_source=self.grader.source,
+                criteria=[c for n, c in enumerate(CRITERIA) if self._wanted(case, n)],
+                combiner=self.combiner,
+                encoder=self.encoder,
             )
         except TutorError as error:
             return self._refused(case, run, error.message)
-        criteria = {
-            c: await self._criterion(case, grade, asked, kept, n)
-            for n, c in enumerate(CRITERIA)
-            if self._wanted(case, n)
-        }
+        criteria = {c: record_of(grade.criteria[n]) for n, c in enumerate(CRITERIA) if self._wanted(case, n)}
         used = grade.provenance
         return AnswerRecord(
             case_id=case.id,
@@ -201,15 +210,6 @@ class _Work:
         if case.labels:
             return criterion in case.labels
         return bool(case.question.criteria[criterion].statement) or (n == 0 and bool(case.question.expected))
-
-    async def _criterion(
-        self, case: Case, grade: Grade, asked: Asked | None, kept: AnchorCache, n: int
-    ) -> CriterionRecord:
-        given = grade.criteria[n]
-        anchored = None
-        if asked is not None and given.decided_by == "model":
-            anchored = await anchored_logit(asked, case.question, case.anchor, case.answer, given.criterion, kept)
-        return record_of(case.question, case.answer, given, anchored, asked is not None)
 
     def _refused(self, case: Case, run: int, why: str) -> AnswerRecord:
         refused = CriterionRecord(verdict="not_graded", decided_by="code", reason=why)

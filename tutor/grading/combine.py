@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from rubrics import CriterionId
 from tutor.grading.models import Verdict
 
 COEFFICIENTS = Path(__file__).with_name("coefficients.yaml")
+"""Those for no model and no encoder."""
+CAUTIOUS = 0.3
+"""The weight of an anchored logit of a model that was never set beside labels: it tips what is close, no more."""
 _ANCHORED_LIMIT = 4.0
 
 
@@ -33,9 +38,11 @@ class Combiner(BaseModel):
 
     provenance: str
     margin: float = Field(ge=0, lt=0.5)
+    kappa: dict[CriterionId, float] = {}
+    """Agreement with labels on items held out of the fit; empty for coefficients that were never measured."""
     criteria: dict[CriterionId, Weights]
 
-    def probability(self, criterion: CriterionId, features: dict[str, float], anchored: float) -> float:
+    def probability(self, criterion: CriterionId, features: Mapping[str, float], anchored: float) -> float:
         """P(met) for one criterion; `anchored` is the logit less the middle of the item's two examples."""
         weights = self.criteria[criterion]
         clipped = max(-_ANCHORED_LIMIT, min(_ANCHORED_LIMIT, anchored))
@@ -52,5 +59,44 @@ class Combiner(BaseModel):
 
 @cache
 def load_combiner(path: Path = COEFFICIENTS) -> Combiner:
-    """The shipped coefficients."""
+    """The coefficients of a file; those for no model and no encoder when none is named."""
     return Combiner.model_validate(yaml.safe_load(path.read_text("utf-8")))
+
+
+def calibration_name(model: str | None, encoder: bool) -> str:
+    """What the coefficients of a model are filed under, e.g. "none", "none+encoder", "qwen3-8b"."""
+    plain = re.sub(r"[^a-z0-9.-]+", "-", (model or "none").lower()).strip("-.") or "model"
+    return f"{plain}+encoder" if encoder else plain
+
+
+def combiner_for(model: str | None, encoder: bool, folder: Path | None = None) -> Combiner:
+    """The coefficients for a model: the user's own, the shipped ones, or evidence with a cautious weight for it.
+
+    `folder` holds what `tutor eval calibrate` wrote on this machine, one file a model. A damaged file there counts as
+    none, so that a bad edit cannot stop grading.
+    """
+    name = calibration_name(model, encoder)
+    if folder is not None and (own := folder / f"{name}.yaml").is_file():
+        try:
+            return Combiner.model_validate(yaml.safe_load(own.read_text("utf-8")))
+        except (OSError, ValueError, yaml.YAMLError):
+            pass
+    if name == "none":
+        return load_combiner()
+    shipped = COEFFICIENTS.with_name(f"coefficients-{name}.yaml")
+    if shipped.is_file():
+        return load_combiner(shipped)
+    return load_combiner() if model is None else _cautious(encoder)
+
+
+@cache
+def _cautious(encoder: bool) -> Combiner:
+    alone = combiner_for(None, encoder)
+    criteria = {c: w.model_copy(update={"logit": CAUTIOUS}) for c, w in alone.criteria.items()}
+    return alone.model_copy(
+        update={
+            "provenance": f"{alone.provenance} The model's weight is a cautious one: it has not been measured.",
+            "kappa": {},
+            "criteria": criteria,
+        }
+    )

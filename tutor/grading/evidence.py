@@ -1,120 +1,46 @@
 """What code finds in an answer for each criterion: sentences that say something, with what they contain.
 
-Every measure is taken from sentences only, so that headings, word lists and pasted text earn nothing, and
-every measure is read relative to the item's own example that earns the point where that makes sense.
+Every measure is taken from sentences that the candidate states, so that headings, word lists, pasted text, questions
+and what others are said to think earn nothing. Where a sentence encoder is at hand, one more measure is taken: how
+near the sentences come to what earns the point, beyond how near they come to what does not.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from question_bank.question import Expected, Quantity, Question
 from rubrics import CriterionId
-from tutor.grading.models import Quote
+from tutor.grading.directions import Way, agreement, ways
+from tutor.grading.doubts import stance
+from tutor.grading.evidence_words import CONNECTIVE, EFFECT, MEASURE, TALK, says_something
+from tutor.grading.likeness import SentenceEncoder, likeness
+from tutor.grading.models import CRITERIA, Quote
+from tutor.grading.refuting import concedes, outcome
 from tutor.grading.result import find_results
 from tutor.grading.roles import Reading, alike, equals, failure_reads, read_answer
-from tutor.grading.text import Sentence, content_words, copied_share, fold, stem
-
-_FUNCTION = frozenset(
-    re.findall(
-        r"\S+",
-        """a an the of to in on at by for from with and or but so if then than that which this these those it its they
-    we i would will is are was were be been has have had does do did not no as because since while when after before
-    there you my our their each every both only also more less into until therefore hence i'd we'd i'll we'll it's
-    that's would've didn't doesn't don't isn't won't can't""",
-    )
-)
-_VERBS = frozenset(
-    stem(w)
-    for w in re.findall(
-        r"\S+",
-        """is are was were be has have had does do did can could would will should may might must
-    add adds make makes take takes leave leaves stay stays remain remains rise rises grow grows increase increases
-    drop drops fall falls become becomes give gives get gets go goes come comes wait waits run runs measure measures
-    record records compare compares log check show shows mean means hold holds keep keeps hurt hurts slow slows
-    delay delays arrive arrives finish finishes complete completes multiply multiplies sum sums equal equals start
-    starts need needs want change changes move moves shift shifts double doubles cost costs share shares block blocks
-    process processes generate generates produce produces emit emits include includes contain contains depend depends
-    expect prove disprove refute reject reveal separate plot trace compute computes use uses test tests spend spends
-    follow follows see sees happen happens lead leads cause causes reduce reduces improve improves fill fills
-    serve serves schedule schedules admit admits split count counts turn turns know look saturate exceed exceeds
-    miss misses differ differs match matches push pushes force forces stall stalls lose loses save saves put time
-    stamp export land reach feel sit carry last spread pay violate break pass gain earn read say climb suffer look
-    lift pile speed send return choose pick stop divide subtract decide tell describe bring end begin repeat rerun
-    replay withdraw drop revise write plot fill free hide work stand try capture watch track find amortise amortize
-    overlap interleave interrupt preempt compete let build reuse explain favour harm help benefit degrade halve fit
-    answer ask assume fail overtake dominate limit bound""",
-    )
-)
-_CONNECTIVE = re.compile(
-    r"\b(?:because|so|since|therefore|thus|hence|leav(?:es|ing)|which (?:means|gives|makes|leaves)|meaning|as a result|"
-    r"due to|that is why|then|follow(?:s|ed) by|after (?:the|that|which)|before (?:the|it|any)|in turn|while|each|"
-    r"only (?:after|once|when)|"
-    r"add(?:s|ed)? up|per|by (?:adding|multiplying))\b|→|=>|⇒",
-    re.IGNORECASE,
-)
-_MEASURE = frozenset(
-    stem(w)
-    for w in re.findall(
-        r"\S+",
-        """measure measured measurement record recorded log logs logged trace traced plot histogram
-    percentile p50 p95 p99 timestamp timestamps benchmark rerun repeat sweep observe observed inspect monitor
-    profile instrument track tracked test experiment compare compared capture client-side server-side run replay
-    simulate sample collect metric metrics check watch look a/b count telemetry counter span stamp stamped
-    export series readings repeat reading""",
-    )
-)
-_TALK = frozenset(
-    stem(w)
-    for w in re.findall(
-        r"\S+",
-        """answer explanation claim wrong right prove show shown judgement judgment view make made take back give good
-        different same change find found know say tell first second part result outcome case apart separately true
-        false disprove refute reject drop revise hold measurement expect expected""",
-    )
-)
-_REFUTE = re.compile(
-    r"\b(?:wrong|disprov\w+|refut\w+|falsif\w+|reject\w*|contradict\w*|drop (?:my|the|this)|abandon\w*|revis\w+|"
-    r"chang\w+ (?:my|the) (?:mind|answer|explanation|diagnosis|claim|view)|fails?|invalid\w*|incorrect|mistaken|"
-    r"rul\w+ out|overturn\w*|not (?:hold|true|the (?:queue|cause|reason|case|culprit))|n't (?:hold|true|the)|untrue|"
-    r"false|against (?:me|my|it)|breaks? (?:my|the)|give up|would not be|could not be|does not explain|"
-    r"cannot be|can't be|counter ?example|withdraw\w*|retract\w*|elsewhere|something else|not due to|not to blame|"
-    r"(?:answer|claim|explanation|story|theory|diagnosis|view) (?:falls|collapses|is off|is out|is dead|goes)|"
-    r"(?:give|gave) [\w ]{1,30} up|take [\w ]{1,30} back|was not|were not)\b",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(
-    r"\b(?:if|unless|should|were|otherwise|when|whenever|had|would|in case|any (?:reading|value|result))\b",
-    re.IGNORECASE,
-)
-_EFFECT = re.compile(
-    r"\b(?:ris\w+|rose|add(?:s|ed|ing)?|increas\w+|grow\w*|grew|longer|later|slow\w*|delay\w*|stay\w*|same|unchanged|"
-    r"unaffected|constant|flat|hurt\w*|wors\w+|miss\w*|exceed\w*|block\w*|higher|lower|drop\w*|decreas\w*|stall\w*|"
-    r"starv\w+|shift\w*|up by|remain\w*|not (?:move|change)|does ?n[o']t (?:move|change)|degrad\w+|suffer\w*|jump\w*|"
-    r"fail\w*|spik\w+|climb\w*|shrink\w*|lag\w*|waits?|goes (?:up|down|from|to)|go (?:up|down)|push\w+|sooner|earlier|"
-    r"better|los(?:e|es|ing)|gains?|violat\w*|break\w*|broke|pays?|benefit\w*|helps?|harm\w*|hides?|misjudg\w*|"
-    r"mix\w*|fall\w*|moves?|assum\w*)\b",
-    re.IGNORECASE,
-)
-_STEADY = re.compile(
-    r"\b(?:stay\w*|same|unchanged|unaffected|constant|flat|remain\w*|not (?:move|change|touch\w*|affect\w*)|"
-    r"n't (?:move|change|touch|affect)|only|but not|still|while)\b",
-    re.IGNORECASE,
-)
+from tutor.grading.text import Sentence, content_words, copied_share, stem
 
 FEATURES: dict[CriterionId, tuple[str, ...]] = {
     "result": ("reference", "focus"),
-    "reasoning": ("steps", "connective", "reference", "focus", "slip"),
-    "failure": ("effect", "contrast", "size", "reference", "focus"),
-    "verification": ("measure", "refute", "together", "reference", "focus"),
+    "reasoning": ("steps", "own", "slip"),
+    "failure": ("size", "own", "effect", "against"),
+    "verification": ("measure", "refute", "own", "focus"),
 }
+"""The measures of each criterion without an encoder."""
+NEAR = "near"
+"""The measure that an encoder adds."""
+TAKES_AWAY = frozenset({"slip", "against"})
+"""Measures that speak against the point."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Measures of one criterion, each from 0 to about 1, and the sentence that carries most of them."""
+    """Measures of one criterion, mostly from 0 to about 1, and the sentence that carries most of them."""
 
     criterion: CriterionId
     features: dict[str, float]
@@ -124,36 +50,27 @@ class Evidence:
     """The answer has no sentence at all that says something, so there is nothing that could have been missed."""
 
 
-def says_something(sentence: str, has_sum: bool = False) -> bool:
-    """Whether a line is a statement rather than a heading or a list of words."""
-    if has_sum:
-        return True
-    folded = fold(sentence).text
-    pieces = sorted(len(p.split()) for p in folded.split(","))
-    if len(pieces) >= 5 and pieces[len(pieces) // 2] <= 2:
-        return False
-    words = [w.lower() for w in re.findall(r"[A-Za-z']+", folded)]
-    if len(words) < 4:
-        return False
-    function = sum(w in _FUNCTION for w in words)
-    verb = any(stem(w) in _VERBS or w.endswith(("n't", "'d", "'ll")) for w in words)
-    return verb and function / len(words) >= 0.12
-
-
 def reference_words(question: Question, criterion: CriterionId) -> frozenset[str]:
     """Content words of what earns the point, less those that the question itself hands out."""
+    return _guide_words(question, criterion) - frozenset(content_words(question.prompt))
+
+
+def _guide_words(question: Question, criterion: CriterionId) -> frozenset[str]:
     guide = question.criteria[criterion]
-    asked = set(content_words(question.prompt))
-    return (
-        frozenset(w for t in (guide.statement, *guide.key_points, guide.met_example) for w in content_words(t)) - asked
-    )
+    return frozenset(w for t in (guide.statement, *guide.key_points, guide.met_example) for w in content_words(t))
+
+
+def own_words(question: Question, criterion: CriterionId) -> frozenset[str]:
+    """The words that speak for this criterion alone: neither the question nor another criterion has them."""
+    others = frozenset(w for c in question.criteria if c != criterion for w in _guide_words(question, c))
+    return reference_words(question, criterion) - others
 
 
 def _things(question: Question) -> frozenset[str]:
     """What can be measured here: the matter's words, less those in which any check is told."""
     guide = question.criteria["verification"]
     told = frozenset(w for t in (question.prompt, guide.statement, *guide.key_points) for w in content_words(t))
-    return told - _MEASURE - _TALK
+    return told - MEASURE - TALK
 
 
 def matter_words(question: Question) -> frozenset[str]:
@@ -167,10 +84,13 @@ def matter_words(question: Question) -> frozenset[str]:
 @dataclass(frozen=True)
 class _Line:
     sentence: Sentence
+    place: int
+    """Its number among all sentences of the answer."""
     words: frozenset[str]
     sums: int
     derived: frozenset[str]
     sizes: int
+    refutes: bool
 
 
 def _sizes(question: Question, reading: Reading) -> frozenset[int]:
@@ -186,15 +106,23 @@ def _sizes(question: Question, reading: Reading) -> frozenset[int]:
     return frozenset(found)
 
 
+def _sizes_wanted(question: Question) -> bool:
+    """Whether the failure's key points name numbers of their own."""
+    known: tuple[Quantity | Expected, ...] = (*question.givens, *question.expected)
+    return any(t.unit and not any(equals(t, q) for q in known) for t in failure_reads(question))
+
+
 def _lines(question: Question, reading: Reading, rubric_words: frozenset[str]) -> list[_Line]:
-    """The sentences that may carry evidence: they say something, touch the matter, and are not pasted."""
+    """The sentences that may carry evidence: stated, saying something, touching the matter, and not pasted."""
     matter = matter_words(question)
     asked = frozenset(content_words(question.prompt)) | rubric_words
     sizes = _sizes(question, reading)
     lines: list[_Line] = []
     kept = False
-    for sentence in reading.sentences:
+    before_text = ""
+    for place, sentence in enumerate(reading.sentences):
         before, kept = kept, False
+        previous, before_text = before_text, sentence.text
         chains = [
             c for c in reading.chains
             if sentence.start <= c.start < sentence.end and not (c.right is None and "/" in c.text)
@@ -207,17 +135,23 @@ def _lines(question: Question, reading: Reading, rubric_words: frozenset[str]) -
         )  # fmt: skip
         told = len(sizes & set(inside))
         numeric = bool(derived) or bool(told)
-        if not (says_something(sentence.text, bool(chains)) or (numeric and len(words) >= 2)):
+        gives_up = concedes(sentence.text)
+        refutes = gives_up and (outcome(sentence.text) or outcome(previous))
+        # "equal → hypothesis dead" is a statement in telegraph style.
+        terse = refutes and (before or bool(words & matter)) and len(sentence.text.split()) <= 20
+        if not (says_something(sentence.text, bool(chains)) or (numeric and len(words) >= 2) or terse):
             continue
         if not (words - asked or numeric or chains):
             continue
         if not (words & matter or numeric or chains or before):
             continue
+        if stance(sentence.text) in ({"reported"} if refutes else {"denied", "asked", "reported"}):
+            continue
         if copied_share(sentence.text, [question.prompt], n=8) > 0.8:
             continue
         kept = True
         right = sum(c.operations for c in chains if c.right is not False)
-        lines.append(_Line(sentence, words, right, derived, told))
+        lines.append(_Line(sentence, place, words, right, derived, told, refutes))
     return lines
 
 
@@ -234,6 +168,15 @@ def _share(words: frozenset[str], reference: frozenset[str]) -> float:
     return len(words & reference) / len(reference) if reference else 0.0
 
 
+def _pairs(lines: Sequence[_Line]) -> list[frozenset[str]]:
+    """The words of each line with those of the next, where it follows at once."""
+    out = []
+    for n, line in enumerate(lines):
+        follows = n + 1 < len(lines) and lines[n + 1].place == line.place + 1
+        out.append(line.words | lines[n + 1].words if follows else line.words)
+    return out
+
+
 def _overlaps(question: Question, lines: list[_Line], criterion: CriterionId) -> tuple[float, float, list[float]]:
     """How much of what earns the point is covered, in all, in one place, and by each line.
 
@@ -246,71 +189,102 @@ def _overlaps(question: Question, lines: list[_Line], criterion: CriterionId) ->
     every = frozenset(w for line in lines for w in line.words)
     reference = _share(every, new) / max(0.25, _share(example, new))
     full = max(0.2, _share(example, whole))
-    pairs = [line.words | (lines[n + 1].words if n + 1 < len(lines) else frozenset()) for n, line in enumerate(lines)]
-    focus = max((_share(p, whole) for p in pairs), default=0.0) / full
-    own = [_share(line.words, whole) / full + _share(line.words, new) for line in lines]
-    return min(1.5, reference), min(1.5, focus), own
+    focus = max((_share(p, whole) for p in _pairs(lines)), default=0.0) / full
+    each = [_share(line.words, whole) / full + _share(line.words, new) for line in lines]
+    return min(1.5, reference), min(1.5, focus), each
 
 
-def _measures(
-    question: Question, reading: Reading, lines: list[_Line], criterion: CriterionId
-) -> tuple[dict[str, float], list[tuple[float, _Line]]]:
-    """The criterion's measures over all lines, and the lines with their weight for choosing a quote."""
-    if criterion == "failure":
-        # A step of the derivation is no failure case, though it shares its words.
-        lines = [
-            line for line in lines
-            if line.sizes or (_EFFECT.search(line.sentence.text) and not line.derived and not line.sums)
-        ]  # fmt: skip
-    reference, focus, own = _overlaps(question, lines, criterion)
-    features = {"reference": reference, "focus": focus}
-    texts = [line.sentence.text for line in lines]
-    here = range(len(lines))
-    stems = [{stem(p) for w in re.findall(r"[\w/-]+", t.lower()) for p in (w, *w.split("-"))} for t in texts]
-    measure = [bool(s & _MEASURE) for s in stems]
-    refute = [bool(_REFUTE.search(t)) and bool(_CONDITION.search(t)) for t in texts]
-    if criterion == "reasoning":
-        wanted, sums = len(question.derived), sum(line.sums for line in lines)
-        found = len({d for line in lines for d in line.derived})
-        links = [len(_CONNECTIVE.findall(t)) for t in texts]
-        # Reasons count where they connect the matter, not where they explain a check.
-        features["connective"] = min(1.0, sum(c for n, c in enumerate(links) if not refute[n] and own[n] > 0.2) / 3)
+Weighed = list[tuple[float, _Line]]
+
+
+def _result(question: Question, lines: list[_Line]) -> tuple[dict[str, float], Weighed]:
+    reference, focus, each = _overlaps(question, lines, "result")
+    return {"reference": reference, "focus": focus}, list(zip(each, lines, strict=True))
+
+
+def _reasoning(question: Question, reading: Reading, lines: list[_Line]) -> tuple[dict[str, float], Weighed]:
+    _, focus, each = _overlaps(question, lines, "reasoning")
+    wanted, sums = len(question.derived), sum(line.sums for line in lines)
+    found = len({d for line in lines for d in line.derived})
+    links = [len(CONNECTIVE.findall(line.sentence.text)) for line in lines]
+    # Reasons count where they connect the matter, not where they explain a check.
+    told = sum(c for c, line, near in zip(links, lines, each, strict=True) if not line.refutes and near > 0.2)
+    connective = min(1.0, told / 3)
+    findings, _ = find_results(question, reading)
+    features = {
         # Where nothing is calculated, a step is a reason that connects parts of the mechanism.
-        mechanism = features["connective"] * min(1.0, focus)
-        features["steps"] = min(1.0, sums / 3) * 0.6 + found / wanted * 0.4 if wanted else mechanism
-        findings, _ = find_results(question, reading)
-        features["slip"] = float(any(f.slip is not None for f in findings))
-        weight = [
-            line.sums * 0.6 + len(line.derived) * 0.6 + links[n] * 0.2 + own[n] - refute[n]
-            for n, line in enumerate(lines)
-        ]
-        return features, list(zip(weight, lines, strict=True))
-    if criterion == "failure":
-        effect = [len({m.lower() for m in _EFFECT.findall(t)}) for t in texts]
-        # What would refute the answer is no failure case.
-        case = [n for n in here if not refute[n]]
-        # Saying the question's own case again is no effect: a size or a word of the reference must be there.
-        new = reference_words(question, "failure")
-        near = [own[n] > 0.2 and bool(lines[n].sizes or lines[n].words & new) for n in here]
-        steady = [bool(_STEADY.search(t)) for t in texts]
-        features["effect"] = max((min(1.0, effect[n] / 2) for n in case if near[n]), default=0.0)
-        features["contrast"] = float(any(effect[n] and any(steady[n : n + 2]) and near[n] for n in case))
-        features["size"] = min(1.0, sum(lines[n].sizes for n in case) / 2)
-        weight = [effect[n] * 0.3 + lines[n].sizes * 0.8 + own[n] - refute[n] - 0.5 * measure[n] for n in here]
-        return features, list(zip(weight, lines, strict=True))
-    if criterion == "verification":
-        # Measuring and refuting count where they are about something: "if the measurement disproves it,
-        # it is wrong" fits every question.
-        things = [line.words & _things(question) for line in lines]
-        around = [frozenset().union(*things[max(0, n - 1) : n + 2]) for n in here]
-        measure = [measure[n] and bool(around[n]) for n in here]
-        refute = [refute[n] and bool(around[n]) for n in here]
-        features["measure"] = float(any(measure))
-        features["refute"] = float(any(refute))
-        features["together"] = float(any(refute[n] and any(measure[max(0, n - 1) : n + 2]) for n in here))
-        weight = [1.2 * refute[n] + 0.6 * measure[n] + 0.5 * own[n] for n in here]
-        return features, list(zip(weight, lines, strict=True))
-    return features, list(zip(own, lines, strict=True))
+        "steps": min(1.0, sums / 3) * 0.6 + found / wanted * 0.4 if wanted else connective * min(1.0, focus),
+        "own": _own(question, "reasoning", [line for line in lines if not line.refutes]),
+        "slip": float(any(f.slip is not None for f in findings)),
+    }
+    weight = [
+        line.sums * 0.6 + len(line.derived) * 0.6 + links[n] * 0.2 + each[n] - line.refutes
+        for n, line in enumerate(lines)
+    ]
+    return features, list(zip(weight, lines, strict=True))
+
+
+def _own(question: Question, criterion: CriterionId, lines: list[_Line]) -> float:
+    own = own_words(question, criterion)
+    return min(1.5, max((len(p & own) for p in _pairs(lines)), default=0) / 2)
+
+
+@lru_cache(maxsize=512)
+def _failure_ways(texts: tuple[str, ...]) -> frozenset[tuple[str, Way]]:
+    return frozenset(pair for text in texts for pair in ways(text))
+
+
+def _failure(question: Question, lines: list[_Line]) -> tuple[dict[str, float], Weighed]:
+    # What would refute the answer is no failure case, and a step of the derivation is none.
+    case = [line for line in lines if not line.refutes and (line.sizes or not (line.sums or line.derived))]
+    guide, own = question.criteria["failure"], own_words(question, "failure")
+    reference = _failure_ways((guide.statement, *guide.key_points, guide.met_example))
+    _, _, each = _overlaps(question, case, "failure")
+    effects = [len({m.lower() for m in EFFECT.findall(line.sentence.text)}) for line in case]
+    told = [pair for line, near in zip(case, each, strict=True) if near > 0.2 for pair in ways(line.sentence.text)]
+    _, otherwise = agreement(told, reference)
+    new = reference_words(question, "failure")
+    features = {
+        # Read around zero, so that an item without sizes is neither helped nor hurt.
+        "size": min(1.0, sum(line.sizes for line in lines) / 2) - 0.5 if _sizes_wanted(question) else 0.0,
+        "own": _own(question, "failure", case),
+        "effect": max(
+            (min(1.0, e / 2) for e, line in zip(effects, case, strict=True) if line.sizes or line.words & new),
+            default=0.0,
+        ),
+        "against": min(1.0, otherwise / 2),
+    }
+    # One word alone that happens to be the failure's is no case: an effect, a size or two words make one.
+    weight = [
+        (effects[n] * 0.1 + line.sizes * 0.8 + each[n] + len(line.words & own) * 0.5)
+        * bool(line.sizes or effects[n] or len(line.words & new) >= 2)
+        - 0.5 * bool(_stems(line) & MEASURE)
+        for n, line in enumerate(case)
+    ]
+    return features, list(zip(weight, case, strict=True))
+
+
+def _stems(line: _Line) -> frozenset[str]:
+    return frozenset(stem(p) for w in re.findall(r"[\w/-]+", line.sentence.text.lower()) for p in (w, *w.split("-")))
+
+
+def _verification(question: Question, lines: list[_Line]) -> tuple[dict[str, float], Weighed]:
+    # Measuring and refuting count where they are about something: "if the measurement disproves it, it is wrong"
+    # fits every question.
+    things = _things(question)
+    here = [bool(line.words & things) or bool(re.search(r"\d", line.sentence.text)) for line in lines]
+    around = [any(here[max(0, n - 2) : n + 1]) for n in range(len(lines))]
+    measure = [bool(_stems(line) & MEASURE) and here[n] for n, line in enumerate(lines)]
+    refute = [line.refutes and around[n] for n, line in enumerate(lines)]
+    _, focus, each = _overlaps(question, lines, "verification")
+    features = {
+        "measure": float(any(measure)),
+        "refute": float(any(refute)),
+        "own": _own(question, "verification", lines),
+        "focus": focus,
+    }
+    weight = [1.2 * refute[n] + 0.6 * measure[n] + 0.5 * each[n] for n in range(len(lines))]
+    return features, list(zip(weight, lines, strict=True))
 
 
 def _note(question: Question, criterion: CriterionId, features: dict[str, float]) -> str:
@@ -320,40 +294,70 @@ def _note(question: Question, criterion: CriterionId, features: dict[str, float]
             return f"{steps} on the slip that made the result wrong"
         if question.derived and features["steps"] >= 0.3:
             return "shows steps that work out"
-        return "gives reasons" if features["connective"] >= 0.3 else "shows no step or mechanism"
+        return "gives reasons" if features["steps"] + features["own"] >= 0.5 else "shows no step or mechanism"
     if criterion == "failure":
-        if features["effect"] and features["contrast"]:
-            return "states an effect and what stays as it was"
-        if features["size"]:
+        if features["against"] >= 1:
+            return "tells the failure's effect the other way round"
+        if features["size"] > 0:
             return "gives the size of the effect"
         return "states an effect" if features["effect"] else "states no effect of the failure"
     if criterion == "verification":
-        if features["together"]:
-            return "names a measurement and an outcome that would refute"
         if features["refute"]:
-            return "names an outcome that would refute, but hardly how it is measured"
+            how = "names a measurement and an outcome that would refute"
+            return how if features["measure"] else "names an outcome that would refute"
         return "names a measurement but no outcome that would refute" if features["measure"] else "names no measurement"
     return "draws the expected conclusion" if features["reference"] > 0.2 else "covers little of the conclusion"
 
 
-def find_evidence(
-    question: Question, answer: str, criterion: CriterionId, rubric_words: frozenset[str] = frozenset()
-) -> Evidence:
-    """Measures the evidence for one criterion; `rubric_words` are stems that earn nothing by themselves."""
+def find_all(
+    question: Question,
+    answer: str,
+    criteria: Sequence[CriterionId] = CRITERIA,
+    rubric_words: frozenset[str] = frozenset(),
+    encoder: SentenceEncoder | None = None,
+) -> dict[CriterionId, Evidence]:
+    """The evidence for several criteria from one reading; `rubric_words` are stems that earn nothing by themselves.
+
+    With an `encoder` the measure NEAR is there too.
+    """
     reading = read_answer(question, answer)
     lines = _lines(question, reading, rubric_words)
-    if not lines:
-        return Evidence(
-            criterion,
-            dict.fromkeys(FEATURES[criterion], 0.0),
-            None,
-            "says nothing about it in a sentence",
-            silent=True,
-        )
-    features, weighed = _measures(question, reading, lines, criterion)
-    weight, best = max(weighed, key=lambda pair: pair[0], default=(0.0, lines[0]))
-    quote = _quote(reading, best.sentence) if weight > 0 else None
-    return Evidence(criterion, features, quote, _note(question, criterion, features))
+    found: dict[CriterionId, Evidence] = {}
+    for criterion in criteria:
+        if not lines:
+            names = (*FEATURES[criterion], *((NEAR,) if encoder else ()))
+            note = "says nothing about it in a sentence"
+            found[criterion] = Evidence(criterion, dict.fromkeys(names, 0.0), None, note, silent=True)
+            continue
+        if criterion == "reasoning":
+            features, weighed = _reasoning(question, reading, lines)
+        elif criterion == "failure":
+            features, weighed = _failure(question, lines)
+        elif criterion == "verification":
+            features, weighed = _verification(question, lines)
+        else:
+            features, weighed = _result(question, lines)
+        note = _note(question, criterion, features)
+        if encoder is not None:
+            texts = [
+                (line.place, line.sentence.text) for line in lines if criterion == "verification" or not line.refutes
+            ]
+            features[NEAR] = likeness(encoder, question, criterion, texts)
+        weight, best = max(weighed, key=lambda pair: pair[0], default=(0.0, lines[0]))
+        quote = _quote(reading, best.sentence) if weight > 0 else None
+        found[criterion] = Evidence(criterion, features, quote, note)
+    return found
+
+
+def find_evidence(
+    question: Question,
+    answer: str,
+    criterion: CriterionId,
+    rubric_words: frozenset[str] = frozenset(),
+    encoder: SentenceEncoder | None = None,
+) -> Evidence:
+    """Measures the evidence for one criterion; see `find_all`."""
+    return find_all(question, answer, (criterion,), rubric_words, encoder)[criterion]
 
 
 def quote_stands(quote: Quote, answer: str) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from question_bank.question import Question
 from rubrics import CriterionId, Rubric, load_rubric
-from tutor.grading.combine import Combiner, load_combiner
-from tutor.grading.evidence import Evidence, find_evidence, quote_stands
+from tutor.grading.combine import Combiner, calibration_name, combiner_for
+from tutor.grading.evidence import Evidence, find_all, quote_stands
 from tutor.grading.judge import PROMPT_HASH, AnchorCache, JudgeError, Judgement, judge
-from tutor.grading.models import CRITERIA, CriterionGrade, Grade, Provenance
+from tutor.grading.likeness import SentenceEncoder
+from tutor.grading.models import CRITERIA, CriterionGrade, Grade, Provenance, Quote, Verdict
 from tutor.grading.result import grade_result
 from tutor.grading.text import check_length, content_words, gate
 from tutor.llm.types import Capabilities, Deadlines, Endpoint
@@ -79,32 +82,33 @@ class _Judge:
 
 
 def _decide(
-    combiner: Combiner, evidence: Evidence, answer: str, anchored: float, trusted: bool, model: str
+    combiner: Combiner, evidence: Evidence, answer: str, anchored: float | None, trusted: bool = True, model: str = ""
 ) -> CriterionGrade:
+    """One criterion from its evidence and, where a model was asked, its anchored logit."""
     criterion, quote = evidence.criterion, evidence.quote
+    made_of: dict[str, Any] = {"features": {n: round(v, 4) for n, v in evidence.features.items()}, "anchored": anchored}
     if quote is None or not quote_stands(quote, answer):
         return CriterionGrade(
-            criterion=criterion,
-            verdict="not_met",
-            decided_by="evidence",
-            p_met=0.0,
+            criterion=criterion, verdict="not_met", decided_by="evidence", p_met=0.0, alone=0.0,
             reason=f"The answer {evidence.note}.",
-        )
-    p_met = combiner.probability(criterion, evidence.features, anchored)
+        )  # fmt: skip
+    alone = combiner.probability(criterion, evidence.features, 0.0)
+    p_met = alone if anchored is None else combiner.probability(criterion, evidence.features, anchored)
+    made_of["alone"] = round(alone, 4)
     if not trusted:
         return CriterionGrade(
-            criterion=criterion, verdict="unsure", quote=quote,
+            criterion=criterion, verdict="unsure", quote=quote, **made_of,
             reason=f"{model} is too small to grade; the answer {evidence.note}.",
         )  # fmt: skip
     verdict = combiner.verdict(p_met)
     reason = f"The answer {evidence.note}{'; not enough for this point' if verdict == 'not_met' else ''}."
-    if verdict != "met" and combiner.probability(criterion, evidence.features, 0.0) > 0.5:
+    if verdict != "met" and alone > 0.5 + combiner.margin and anchored is not None:
         reason = f"The answer {evidence.note}, but the model doubts that it makes the point asked for."
     elif verdict == "unsure":
         reason = f"The answer {evidence.note}; that is too close to call."
     return CriterionGrade(
-        criterion=criterion, verdict=verdict, decided_by="model", p_met=round(p_met, 4),
-        quote=quote if verdict != "not_met" else None, reason=reason,
+        criterion=criterion, verdict=verdict, decided_by="evidence" if anchored is None else "model",
+        p_met=round(p_met, 4), quote=quote if verdict != "not_met" else None, reason=reason, **made_of,
     )  # fmt: skip
 
 
@@ -121,13 +125,18 @@ async def grade_answer(
     trusted: bool = True,
     model_source: str = "",
     rubric: Rubric | None = None,
+    criteria: Sequence[CriterionId] | None = None,
+    combiner: Combiner | None = None,
+    encoder: SentenceEncoder | None = None,
 ) -> Grade:
     """Grades one answer.
 
     Trouble with the model becomes "not_graded" with its reason, never an error and never a zero. `anchors`
     keeps logits between calls; `anchor_question` is the item at the seed whose examples anchor it (the
-    question itself when not given). `trusted` is False for a model whose verdicts must not count. Raises
-    TutorError only for an answer longer than 20 KiB; may be cancelled at any await.
+    question itself when not given). `trusted` is False for a model whose verdicts must not count. `criteria` are those
+    wanted, the others are "not_graded"; `combiner` holds the coefficients (those for this model when not given);
+    `encoder` adds its measure to the evidence. Without a model the evidence alone decides. Raises TutorError only for
+    an answer longer than 20 KiB; may be cancelled at any await.
     """
     started = time.monotonic()
     check_length(answer)
@@ -145,9 +154,15 @@ async def grade_answer(
         grades[grade.criterion] = grade
         tell(grade)
 
+    asked = tuple(c for c in CRITERIA if criteria is None or c in criteria)
+    for criterion in CRITERIA:
+        if criterion not in asked:
+            grades[criterion] = CriterionGrade(criterion=criterion, verdict="not_graded", reason="not asked for")
+    model = endpoint.model if endpoint else None
+    combiner = combiner or combiner_for(model, encoder is not None)
     barrier = gate(answer, question.prompt, _rubric_texts(rubric), _subject(question))
     if not barrier.open:
-        for criterion in CRITERIA:
+        for criterion in asked:
             settle(
                 CriterionGrade(
                     criterion=criterion,
@@ -158,12 +173,11 @@ async def grade_answer(
                 )
             )
     else:
-        if question.expected:
+        if question.expected and "result" in asked:
             settle(grade_result(question, answer))
         words = frozenset(w for t in _rubric_texts(rubric) for w in content_words(t))
-        wanted = tuple(c for c in CRITERIA if c not in grades)
-        found = {c: find_evidence(question, answer, c, words) for c in wanted}
-        await _grade_rest(question, answer, found, asking, trusted, settle, tell)
+        found = find_all(question, answer, tuple(c for c in asked if c not in grades), words, encoder)
+        await _grade_rest(question, answer, found, asking, combiner, trusted, barrier.foreign, settle, tell)
         cache.save()
     provenance = Provenance(
         model=endpoint.model if endpoint else None,
@@ -178,6 +192,8 @@ async def grade_answer(
         prompt_tokens=asking.prompt_tokens if asking else 0,
         completion_tokens=asking.completion_tokens if asking else 0,
         cached_tokens=asking.cached_tokens if asking else 0,
+        calibration=calibration_name(model, encoder is not None),
+        agreement=combiner.kappa,
     )
     return Grade(criteria=tuple(grades[c] for c in CRITERIA), provenance=provenance)
 
@@ -187,20 +203,27 @@ async def _grade_rest(
     answer: str,
     found: dict[CriterionId, Evidence],
     asking: _Judge | None,
+    combiner: Combiner,
     trusted: bool,
+    foreign: bool,
     settle: Callable[[CriterionGrade], None],
     tell: Progress,
 ) -> None:
     """The criteria that code alone does not decide."""
-    combiner = load_combiner()
     open_ = []
     for criterion, evidence in found.items():
-        if evidence.quote is None and (asking is not None or evidence.silent):
-            # Nothing to quote: no "met" could stand, so no model is asked. Without a model that finding alone
-            # refuses nothing unless the answer has no sentence: code may have missed a way of saying it.
-            settle(_decide(combiner, evidence, answer, 0.0, True, ""))
-        elif asking is None:
-            settle(_not_graded(evidence, "no model"))
+        if foreign and asking is None:
+            settle(
+                CriterionGrade(
+                    criterion=criterion,
+                    verdict="unsure",
+                    decided_by="code",
+                    reason="The answer is not in English; without a model only its numbers are read.",
+                )
+            )
+        elif asking is None or (evidence.quote is None and not foreign):
+            # Nothing to quote: no "met" could stand, so no model is asked.
+            settle(_decide(combiner, evidence, answer, None))
         else:
             open_.append(criterion)
     if asking is None or not open_:
@@ -220,11 +243,31 @@ async def _grade_rest(
         except JudgeError as error:
             settle(_not_graded(found[criterion], str(error)))
             continue
-        settle(_decide(combiner, found[criterion], answer, logit - middle[criterion], trusted, asking.endpoint.model))
+        anchored = round(logit - middle[criterion], 4)
+        if foreign:
+            settle(_by_model_alone(found[criterion], answer, anchored, combiner.margin, asking.endpoint.model, trusted))
+        else:
+            settle(_decide(combiner, found[criterion], answer, anchored, trusted, asking.endpoint.model))
+
+
+def _by_model_alone(
+    evidence: Evidence, answer: str, anchored: float, margin: float, model: str, trusted: bool
+) -> CriterionGrade:
+    """An answer in another language: its words are unknown to code, so that only the model can tell."""
+    body = answer.strip()
+    start = answer.index(body[0])
+    end = start + min(len(body), 240)
+    p_met = 1 / (1 + math.exp(-anchored))
+    verdict: Verdict = "unsure" if abs(p_met - 0.5) < margin or not trusted else ("met" if p_met > 0.5 else "not_met")
+    return CriterionGrade(
+        criterion=evidence.criterion, verdict=verdict, decided_by="model" if trusted else None, p_met=round(p_met, 4),
+        quote=evidence.quote or Quote(text=answer[start:end], start=start, end=end), anchored=anchored,
+        reason=f"The answer is not in English; this is {model}'s reading of it.",
+    )  # fmt: skip
 
 
 def _not_graded(evidence: Evidence, why: str) -> CriterionGrade:
     return CriterionGrade(
         criterion=evidence.criterion, verdict="not_graded", quote=evidence.quote,
-        reason=f"{why}; evidence: {evidence.note}",
+        features=evidence.features, reason=f"{why}; evidence: {evidence.note}",
     )  # fmt: skip

@@ -12,7 +12,7 @@ Verdict = Literal["met", "not_met", "unsure", "not_graded"]
 Decider = Literal["code", "model", "evidence", "self"]
 
 CRITERIA: tuple[CriterionId, ...] = CRITERION_IDS
-GRADER_VERSION = "1"
+GRADER_VERSION = "2"
 
 
 class _Frozen(BaseModel):
@@ -49,6 +49,12 @@ class CriterionGrade(_Frozen):
     reason: str
     slip_id: str | None = None
     clarify: str | None = None
+    features: dict[str, float] = {}
+    """What was measured in the answer, by name; empty where code alone decides."""
+    alone: float | None = Field(default=None, ge=0, le=1)
+    """P(met) by the evidence without a model's word."""
+    anchored: float | None = None
+    """The model's logit less the middle of the item's two examples; None where no model was asked."""
 
 
 class Provenance(_Frozen):
@@ -67,6 +73,10 @@ class Provenance(_Frozen):
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
+    calibration: str = ""
+    """Under which name the coefficients are filed that made P(met)."""
+    agreement: dict[CriterionId, float] = {}
+    """Their agreement (κ) with labels on items held out; empty where it was never measured."""
 
 
 class Grade(_Frozen):

