@@ -179,7 +179,13 @@ async def test_what_is_wrong_with_an_amount_is_said_and_nothing_runs(open_tutor:
 async def test_without_a_change_nothing_is_compared_and_what_was_typed_is_kept(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         screen = await open_claim(pilot, budget="")
-        assert "higher" not in text_of(pilot)
+        screen.query_one("#relation", ChoiceRow).choose("higher")
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert "Nothing is changed" in text_of(pilot)
+        assert not screen.job
+        screen.query_one("#relation", ChoiceRow).choose("at_most")
+        screen.query_one("#value", Input).focus()
         await pilot.press(*"12", "escape", "f6")
         await until(lambda: isinstance(pilot.app.screen, ClaimScreen) and pilot.app.screen is not screen)
         await pilot.pause()

@@ -113,7 +113,8 @@ class ClaimScreen(ClaimForm):
 
     def action_put_to_test(self) -> None:
         """^S."""
-        if self.query_one("#line", Input).has_focus and not self.take_line():
+        line = self.query_one("#line", Input)
+        if line.has_focus and line.value.strip() and not self.take_line():
             return
         term = self.written()
         if isinstance(term, str) and not (self.terms and not self.query_one("#value", Input).value.strip()):

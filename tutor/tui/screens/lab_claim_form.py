@@ -64,7 +64,6 @@ class ClaimForm(RunningScreen):
         classes = [(item.name, item.name) for item in self.scenario.classes]
         if len(classes) > 1:
             classes.append((ALL, "all together"))
-        relations = [one for one in RELATIONS if self.changes or one[0] not in COMPARES]
         yield SaveLine(id="save-line")
         with VerticalScroll(id="page", can_focus=True):
             yield Line(self._change_words(), id="change")
@@ -77,7 +76,7 @@ class ClaimForm(RunningScreen):
             yield ChoiceRow("Class", classes, first.class_name, id="class")
             yield ChoiceRow("Number", [(one.id, one.words) for one in QUANTITIES], first.quantity, id="quantity")
             yield ChoiceRow("Statistic", [(one, one) for one in STATISTICS], first.statistic, id="statistic")
-            yield ChoiceRow("Is", relations, id="relation")
+            yield ChoiceRow("Is", RELATIONS, id="relation")
             with HorizontalGroup(classes="field", id="amount-field"):
                 yield Line("amount", classes="label")
                 yield Input(id="value", placeholder="50", max_length=40)
@@ -169,6 +168,8 @@ class ClaimForm(RunningScreen):
 
     def written(self) -> Term | str:
         """The statement that stands in the form, or what is wrong with it."""
+        if self.relation in COMPARES and not self.changes:
+            return "Nothing is changed, so there is nothing to be lower or higher than; change something first."
         return term_of(self.chosen, self.relation, self.query_one("#value", Input).value)
 
     @on(Input.Submitted, "#value")
