@@ -127,11 +127,18 @@ def _gelu(x: Floats) -> Floats:
     return out
 
 
-def find_encoder(directory: Path) -> Encoder | None:
-    """The encoder in the model directory; None where it was not fetched or is cut short."""
-    path = directory / ENCODER_ENTRY.file_name
+def has_encoder(directory: Path) -> bool:
+    """Whether the whole file is in the model directory."""
     try:
-        whole = path.stat().st_size == ENCODER_ENTRY.size_bytes
+        return (directory / ENCODER_ENTRY.file_name).stat().st_size == ENCODER_ENTRY.size_bytes
     except OSError:
-        return None
-    return Encoder(path) if whole else None
+        return False
+
+
+def find_encoder(directory: Path) -> Encoder | None:
+    """The encoder in the model directory; None where it was not fetched or is cut short.
+
+    Raises:
+        TutorError: the file has the right size and cannot be read.
+    """
+    return Encoder(directory / ENCODER_ENTRY.file_name) if has_encoder(directory) else None

@@ -115,12 +115,27 @@ class ModelScreen(TutorScreen):
             )
             line.show(
                 f"{info.endpoint.model}, {info.source}\n{info.endpoint.base_url} · "
-                f"{capability_words(model.capabilities or info.capabilities)}\nWhy: {model.reason}{small}"
+                f"{capability_words(model.capabilities or info.capabilities)}\nWhy: {model.reason}{small}\n"
+                f"{self.agreement_words(info.endpoint.model)}"
             )
         elif model.status == "none":
-            line.show(f"None. {model.reason}\nCode checks numbers; you mark the other criteria yourself.")
+            line.show(
+                f"None. {model.reason}\nCode checks numbers and gathers evidence in your sentences; what is too close "
+                f"to call, you mark yourself.\n{self.agreement_words(None)}"
+            )
         else:
             line.show(f"{model.label()[:1].upper()}{model.label()[1:]}", tone="note")
+
+    def agreement_words(self, name: str | None) -> str:
+        """How far these grades agreed with people's, as measured for this model; or that nobody has measured it."""
+        from tutor.grading.combine import combiner_for
+        from tutor.llm.encoder import has_encoder
+
+        settings = self.tutor.settings
+        kappa = combiner_for(name, has_encoder(settings.model_dir), settings.calibration_dir).kappa
+        if not kappa:
+            return "Not set beside labelled answers yet, so its word weighs little: 'tutor eval calibrate' does it."
+        return "Agreement with people (κ): " + ", ".join(f"{c} {value:.2f}" for c, value in kappa.items())
 
     def show_inside(self) -> None:
         """Which file is here, or what fetching one takes."""
