@@ -124,7 +124,7 @@ def _speaks(
 
 def _together(reading: Reading, first: Use, second: Use) -> bool:
     """Whether two numbers stand in one sentence."""
-    return any(s.start <= first.read.start < s.end and s.start <= second.read.start < s.end for s in reading.sentences)
+    return any(s.start <= first.read.start < s.end and s.start <= second.read.start < s.end for s in reading.parts)
 
 
 def _rounds(right: Sequence[Use], expected: Expected, use: Use) -> bool:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from question_bank.question import Question
 from tutor.grading.doubts import stance
-from tutor.grading.text import content_words, fold, sentences
+from tutor.grading.text import Sentence, content_words, fold, sentences
 from tutor.grading.wordorder import breaks, is_ordered
 
 LONGEST_RUN = 6
@@ -23,6 +23,8 @@ LEAST_COHERENCE = 0.25
 _ENOUGH_PAIRS = 4
 _SCATTERED, _SCATTERED_PAIRS = 0.4, 5
 _JUMBLED = 0.06
+_SENSELESS, _ENOUGH_IN_ALL = 0.2, 6
+_CONDITION = re.compile(r"\b(?:if|should|unless|were|would|when|otherwise|in case)\b", re.IGNORECASE)
 _WITHIN = 9
 _NUMBER = re.compile(r"\d[\d.,]*")
 _MANY_NUMBERS = 8
@@ -67,15 +69,41 @@ def longest_run(text: str) -> int:
     return longest
 
 
-def says(question: Question, sentence: str) -> bool:
-    """Whether a sentence may carry evidence."""
-    if stance(sentence) != "stated" or not is_ordered(sentence) or longest_run(sentence) > LONGEST_RUN:
+def makes_sense(question: Question, sentence: str) -> bool:
+    """Whether a sentence's words are in an order, and stand together as the matter has them; asked or denied alike."""
+    if not is_ordered(sentence) or longest_run(sentence) > LONGEST_RUN:
         return False
     numbers = len(_NUMBER.findall(sentence))
     if numbers >= _MANY_NUMBERS and not _WORKED.search(sentence) and numbers > len(content_words(sentence)):
         return False  # a row of figures of which nothing is said
     known, pairs = coherence(question, sentence)
     return pairs < _ENOUGH_PAIRS or known >= LEAST_COHERENCE * pairs
+
+
+def says(question: Question, sentence: str) -> bool:
+    """Whether a sentence states something that makes sense."""
+    return stance(sentence) == "stated" and makes_sense(question, sentence)
+
+
+def sensible(question: Question, parts: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
+    """The sentences that make sense; none where hardly any of the answer's terms stand together as the matter's do.
+
+    What denies, asks or reports as a whole is left out, with what goes on from it after a semicolon; a condition
+    ("if it stays, I am wrong") is none of these.
+    """
+    found = [coherence(question, part.text) for part in parts]
+    known, pairs = sum(k for k, _ in found), sum(n for _, n in found)
+    if pairs >= _ENOUGH_IN_ALL and known < _SENSELESS * pairs:
+        return ()
+    kept: list[Sentence] = []
+    going_on = dropped = False
+    for part in parts:
+        carried = going_on and dropped
+        going_on = part.text.endswith(";")
+        dropped = carried or (stance(part.text) != "stated" and not _CONDITION.search(part.text))
+        if not dropped and makes_sense(question, part.text):
+            kept.append(part)
+    return tuple(kept)
 
 
 def doubtful(question: Question, answer: str) -> str:

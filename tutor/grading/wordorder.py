@@ -27,7 +27,7 @@ _BROKEN = frozenset(
         ("article", "pronoun"), ("article", "end"),
         ("preposition", "end"), ("preposition", "being"), ("preposition", "pronoun"), ("preposition", "conjunction"),
         ("conjunction", "end"), ("being", "conjunction"),
-        ("pronoun", "article"), ("pronoun", "pronoun"),
+        ("pronoun", "article"),
         ("not", "conjunction"), ("being", "pronoun"),
     }
 )  # fmt: skip
@@ -49,9 +49,9 @@ _FINE = frozenset(
     there; on and; that ; so ; through ; did so; do so; does so; then ; there each""".replace("\n   ", "").split(";")
 )
 """Pairs that the classes would call broken, and that stand in ordinary prose; a word with a space ends a sentence."""
-_PARTS = re.compile(r"([^.,;:!?()\[\]{}\n\"“”–—|/]+)([.,;:!?()\[\]{}\n\"“”–—|/])")
-_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[=+×*→%$]")
-_MOST_BROKEN = 0.13
+_PARTS = re.compile(r"([^.,;:!?()\[\]{}\n\"“”–—|]+)([.,;:!?()\[\]{}\n\"“”–—|])")
+_WORDS = re.compile(r"[^\W_]+(?:['’/-][^\W_]+)*|[=+×*→%$]")
+_MOST_BROKEN = 0.1
 
 
 def breaks(text: str) -> tuple[int, int]:
