@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from question_bank.question import Question
+from rubrics import load_rubric
 from tutor.grading.doubts import stance
 from tutor.grading.text import Sentence, content_words, fold, sentences
 from tutor.grading.wordorder import breaks, is_ordered
@@ -23,6 +24,7 @@ LEAST_COHERENCE = 0.25
 _ENOUGH_PAIRS = 4
 _SCATTERED, _SCATTERED_PAIRS = 0.4, 5
 _JUMBLED = 0.06
+_FEWEST_TERMS = 4
 _SENSELESS, _ENOUGH_IN_ALL = 0.2, 6
 _CONDITION = re.compile(r"\b(?:if|should|unless|were|would|when|otherwise|in case)\b", re.IGNORECASE)
 _WITHIN = 9
@@ -60,6 +62,18 @@ def coherence(question: Question, text: str) -> tuple[int, int]:
     return sum(pair in pairs for pair in beside), len(beside)
 
 
+@lru_cache(maxsize=1)
+def _rubric_words() -> frozenset[str]:
+    rubric = load_rubric()
+    texts = (t for c in rubric.criteria for t in (c.title, c.question, c.earns, *c.not_enough))
+    return frozenset(w for t in texts for w in content_words(t))
+
+
+def _terms(question: Question, text: str) -> frozenset[str]:
+    """The distinct words of the matter in a text, less those in which any rubric is told."""
+    return frozenset(content_words(text)) & _texts(_key(question))[1] - _rubric_words()
+
+
 def longest_run(text: str) -> int:
     """The most content words in a row."""
     longest = current = 0
@@ -95,6 +109,9 @@ def sensible(question: Question, parts: tuple[Sentence, ...]) -> tuple[Sentence,
     known, pairs = sum(k for k, _ in found), sum(n for _, n in found)
     if pairs >= _ENOUGH_IN_ALL and known < _SENSELESS * pairs:
         return ()
+    whole = " ".join(part.text for part in parts)
+    if len(_terms(question, whole)) < _FEWEST_TERMS and not _NUMBER.search(whole):
+        return ()  # a word or two of the matter among others say nothing about it
     kept: list[Sentence] = []
     going_on = dropped = False
     for part in parts:
