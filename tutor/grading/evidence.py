@@ -24,6 +24,7 @@ from tutor.grading.refuting import concedes, outcome
 from tutor.grading.result import find_results
 from tutor.grading.roles import Reading, alike, equals, failure_reads, read_answer
 from tutor.grading.text import Sentence, content_words, copied_share, stem
+from tutor.grading.wordorder import is_ordered
 
 FEATURES: dict[CriterionId, tuple[str, ...]] = {
     "result": ("reference", "focus"),
@@ -120,7 +121,7 @@ def _lines(question: Question, reading: Reading, rubric_words: frozenset[str]) -
     lines: list[_Line] = []
     kept = False
     before_text = ""
-    for place, sentence in enumerate(reading.sentences):
+    for place, sentence in enumerate(reading.parts):
         before, kept = kept, False
         previous, before_text = before_text, sentence.text
         chains = [
@@ -147,7 +148,7 @@ def _lines(question: Question, reading: Reading, rubric_words: frozenset[str]) -
             continue
         if stance(sentence.text) in ({"reported"} if refutes else {"denied", "asked", "reported"}):
             continue
-        if copied_share(sentence.text, [question.prompt], n=8) > 0.8:
+        if copied_share(sentence.text, [question.prompt], n=8) > 0.8 or not is_ordered(sentence.text):
             continue
         kept = True
         right = sum(c.operations for c in chains if c.right is not False)
@@ -343,6 +344,9 @@ def find_all(
                 (line.place, line.sentence.text) for line in lines if criterion == "verification" or not line.refutes
             ]
             features[NEAR] = likeness(encoder, question, criterion, texts)
+            if features.get("slip"):
+                # What rests on a slip reads much like the reference; that speaks not for it.
+                features[NEAR] = min(0.0, features[NEAR])
         weight, best = max(weighed, key=lambda pair: pair[0], default=(0.0, lines[0]))
         quote = _quote(reading, best.sentence) if weight > 0 else None
         found[criterion] = Evidence(criterion, features, quote, note)
