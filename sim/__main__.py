@@ -20,6 +20,7 @@ from sim.errors import ScenarioError
 COMMANDS = {
     "run": ("sim.commands.run", "run a scenario file, or a built-in scenario by its name"),
     "sweep": ("sim.commands.sweep", "run every combination of some fields' values, and compare"),
+    "goal": ("sim.commands.goal", "find the largest or smallest value of a field that keeps what is required"),
     "list": ("sim.commands.gallery", "list the built-in scenarios"),
     "trace": ("sim.traces.command", "what a file of recorded requests looks like"),
     "fit": ("sim.fit.command", "fit a step cost to measured steps or to a measured run"),

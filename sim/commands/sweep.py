@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sim.commands.files import write_text, writing
 from sim.commands.overrides import parse_choices
@@ -17,6 +18,9 @@ from sim.commands.progress import Watch
 from sim.commands.run import STOPPED
 from sim.errors import ScenarioError
 from sim.metrics import name_in_words
+
+if TYPE_CHECKING:
+    from sim.sweep.plan import Points
 
 DEFAULT_METRICS = (
     "output_tokens_per_s",
@@ -35,15 +39,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=V1,V2,…",
         action="append",
         default=[],
-        required=True,
         help="values of a field; several --set give every combination, the last varying fastest",
     )
+    parser.add_argument(
+        "--range",
+        metavar="PATH=LOW..HIGH",
+        action="append",
+        default=[],
+        help="instead of --set: a range of a field, from which --latin draws",
+    )
+    parser.add_argument("--latin", type=int, metavar="N", help="N points of a Latin hypercube over the --range fields")
+    parser.add_argument("--latin-seed", type=int, default=1, metavar="N", help="of the hypercube (1)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="run the points on this Dask scheduler, with --out")
     parser.add_argument(
         "--metric", metavar="NAME", action="append", default=[], help="a column of the table; several may be given"
     )
     parser.add_argument("--jobs", type=int, metavar="N", help="processes; as many as there are cores when not given")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write the table as .csv or .json as well")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="write as .csv or .json as well; as .jsonl or .parquet point by point, and go on if it exists",
+    )
     parser.add_argument("--plot", metavar="FILE", type=Path, help="draw throughput against latency (.png, .svg, .pdf)")
 
 
@@ -54,13 +72,25 @@ def run_command(options: argparse.Namespace) -> int:
     """
     if options.jobs is not None and options.jobs < 1:
         raise ScenarioError(f"--jobs must be at least 1, not {options.jobs}")
-    if options.out is not None and options.out.suffix not in (".csv", ".json"):
-        raise ScenarioError(f"{options.out}: a sweep is written as .csv or .json; change the ending")
+    if options.out is not None and options.out.suffix not in (".csv", ".json", ".jsonl", ".parquet"):
+        raise ScenarioError(f"{options.out}: a sweep is written as .csv, .json, .jsonl or .parquet; change the ending")
+    if bool(options.set) == bool(options.range) or bool(options.range) != (options.latin is not None):
+        raise ScenarioError("say which points: --set with values, or --range with --latin N")
+    if options.latin is not None and options.latin < 1:
+        raise ScenarioError(f"--latin must be at least 1, not {options.latin}")
+    if options.out is not None and options.out.suffix in (".jsonl", ".parquet"):
+        return _kept(options)
+    if options.dask is not None:
+        raise ScenarioError("--dask keeps its points in a file; add --out points.jsonl or points.parquet")
     if options.plot is not None:
         from sim.plots import check_ending
 
         check_ending(options.plot)
-    points = grid([parse_choices(text) for text in options.set])
+    if options.range:
+        hypercube = _points(options)
+        points = [hypercube[number] for number in range(len(hypercube))]
+    else:
+        points = grid([parse_choices(text) for text in options.set])
     metrics = list(dict.fromkeys(options.metric or DEFAULT_METRICS))
     with Watch() as watch:
         done = list(
@@ -90,6 +120,52 @@ def run_command(options: argparse.Namespace) -> int:
     if watch.stopped:
         return STOPPED
     return 1 if any(point.error for point in done) else 0
+
+
+def _points(options: argparse.Namespace) -> Points:
+    from sim.sweep.plan import Grid, LatinHypercube, parse_range
+
+    if options.range:
+        return LatinHypercube([parse_range(text) for text in options.range], options.latin, options.latin_seed)
+    return Grid(tuple(parse_choices(text) for text in options.set))
+
+
+def _kept(options: argparse.Namespace) -> int:
+    """A sweep whose points go to a file as they come; the same command goes on where it stopped."""
+    import os
+
+    from sim.sweep.kept import Kept, write_parquet
+    from sim.sweep.run import locally, on_dask
+
+    points, metrics = _points(options), list(dict.fromkeys(options.metric or DEFAULT_METRICS))
+    parquet = options.out.suffix == ".parquet"
+    identity = f"{options.file}:{points.identity}:{','.join(metrics)}"
+    kept = Kept(options.out.with_suffix(".jsonl") if parquet else options.out, identity, len(points))
+    before, failed = kept.kept, 0
+    missing = (number for number in range(len(points)) if not kept.has(number))
+    try:
+        with Watch() as watch:
+            if options.dask is not None:
+                coming = on_dask(options.dask, options.file, points, missing, metrics, watch.stop)
+            else:
+                jobs = options.jobs or os.cpu_count() or 1
+                coming = locally(options.file, points, missing, metrics, jobs, watch.stop)
+            for number, point in coming:
+                kept.put(number, _row(point, metrics))
+                failed += point.error is not None
+                watch.say(f"{kept.kept:,} of {len(points):,} points done")
+    finally:
+        kept.close()
+    if parquet and kept.kept == len(points):
+        write_parquet(kept, options.out)
+    sys.stdout.write(
+        f"{kept.kept:,} of {len(points):,} points in {options.out if kept.kept == len(points) else kept.path}"
+        f"{f', {before:,} of them from before' if before else ''}\n"
+    )
+    if watch.stopped:
+        sys.stdout.write("stopped; the same command goes on\n")
+        return STOPPED
+    return 1 if failed else 0
 
 
 def _row(point: Point, metrics: Sequence[str]) -> dict[str, object]:

@@ -269,7 +269,7 @@ def test_a_failed_point_says_why_and_the_others_stand(capsys: pytest.CaptureFixt
         (["--set", "seed"], "path=value"),
         (["--set", "seed=" + ",".join(["1"] * 101), "--set", "name=" + ",".join(["a"] * 100)], "10,000"),
         (["--set", "seed=1", "--jobs", "0"], "at least 1"),
-        (["--set", "seed=1", "--out", "x.txt"], ".csv or .json"),
+        (["--set", "seed=1", "--out", "x.txt"], ".csv, .json"),
         (["--set", "seed=1", "--metric", "completed", "--plot", "x.png"], "--metric output_tokens_per_s"),
     ],
 )

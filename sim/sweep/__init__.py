@@ -1,0 +1,1 @@
+"""Sweeps: many variants of one scenario, lazily made, kept as they come, resumed where they stopped."""
