@@ -28,6 +28,12 @@ FULL_ANSWER = (
     "if it did not rise by 100 ms I would be wrong."
 )
 
+# Code reads the numbers of any language; the evidence is in English words, so the rest of this stays unsure.
+GERMAN_ANSWER = (
+    "Das erste Token kommt nach 300 ms, das letzte nach 1050 ms. Eine doppelt so lange Warteschlange verschiebt beide "
+    "um 100 ms, die Abstände zwischen den Token bleiben gleich. Ich würde die Wartezeit auf dem Server messen."
+)
+
 
 async def no_model(settings: Settings, said: Callable[[str], None]) -> ModelChoice:
     """A machine without any model."""

@@ -8,6 +8,7 @@ from textual.widgets import Input
 from tests.tui.conftest import (
     EXERCISE,
     FULL_ANSWER,
+    GERMAN_ANSWER,
     OpenTutor,
     answer,
     interview_of,
@@ -53,24 +54,26 @@ async def test_handing_in_without_confidence_keeps_the_text_and_says_what_is_mis
         assert screen.session.draft == "ab"
 
 
-async def test_the_result_is_decided_by_code_and_the_rest_is_left_to_the_candidate(open_tutor: OpenTutor) -> None:
+async def test_without_a_model_code_decides_the_result_and_evidence_the_rest(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         await start_item(pilot)
         screen = await answer(pilot, FULL_ANSWER)
         grade = screen.session.grade
         assert grade is not None
-        assert [one.verdict for one in grade.criteria] == ["met", "not_graded", "not_graded", "not_graded"]
+        assert [one.decided_by for one in grade.criteria] == ["code", "evidence", "evidence", "evidence"]
+        assert grade.provenance.model is None
         text = text_of(pilot)
         assert "✓ result" in text
-        assert "code" in text
-        assert "– reasoning" in text
-        assert "1 of 4 · 3 not graded" in text
+        assert "✓ reasoning" in text
+        assert "evidence" in text
+        assert "4 of 4" in text
 
 
 async def test_self_marking_goes_from_criterion_to_criterion(open_tutor: OpenTutor) -> None:
     async with open_tutor() as pilot:
         await start_item(pilot)
-        screen = await answer(pilot, FULL_ANSWER)
+        screen = await answer(pilot, GERMAN_ANSWER)
+        assert [screen.session.effective(c) for c in ("reasoning", "failure", "verification")] == ["unsure"] * 3
         await pilot.press("f7")
         await pilot.press("m", "x", "m")
         await pilot.pause()
@@ -86,7 +89,7 @@ async def test_self_marking_goes_from_criterion_to_criterion(open_tutor: OpenTut
         assert "Nothing is left to mark; F6 contests a verdict." in text_of(pilot)
         screen.stage.panel.row("failure").focus()
         await pilot.press("u")
-        assert screen.session.effective("failure") == "not_graded"
+        assert screen.session.effective("failure") == "unsure"
 
 
 async def test_contesting_keeps_both_verdicts(open_tutor: OpenTutor) -> None:
@@ -125,7 +128,7 @@ async def test_follow_up_then_reference_then_the_end(open_tutor: OpenTutor, stor
         await pilot.pause()
         text = text_of(pilot)
         assert "Done." in text
-        assert "1 graded: 1 of 4" in text
+        assert "1 graded: 4 of 4" in text
         kinds = [entry.kind for entry in screen.session.history]
         assert {"question", "confidence", "answer", "grade", "follow_up", "follow_up_answer", "reference"} <= set(kinds)
         assert unfinished(store) == []
@@ -149,7 +152,7 @@ async def test_the_end_saves_a_report_and_says_where(open_tutor: OpenTutor, sett
         await pilot.pause()
         assert "Saved as" in text_of(pilot)
         saved = sorted((settings.data_dir / "reports").glob("*.html"))
-        assert "1 of 4 criteria met" in saved[0].read_text(encoding="utf-8")
+        assert "4 of 4 criteria met" in saved[0].read_text(encoding="utf-8")
 
 
 async def test_hints_are_counted_in_the_footer(open_tutor: OpenTutor) -> None:
@@ -328,8 +331,7 @@ async def test_interview_mode_is_silent_until_the_end(open_tutor: OpenTutor, set
             await pilot.press("f8")
             await pilot.pause()
         text = text_of(pilot)
-        assert "1 graded: 1 of 4" in text
-        assert "1 of 4 · 3 not graded" in text
+        assert "1 graded: 4 of 4" in text
         assert text.count("skipped") >= len(OTHERS)
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.tui.conftest import FULL_ANSWER, OpenTutor, answer, start_item, text_of, until
+from tests.tui.conftest import FULL_ANSWER, GERMAN_ANSWER, OpenTutor, answer, start_item, text_of, until
 from tutor.tui.screens.lesson import LessonScreen
 from tutor.tui.widgets.size_notice import SizeNotice
 
@@ -69,11 +69,11 @@ async def test_no_colour_still_tells_verdicts_apart(open_tutor: OpenTutor, monke
     monkeypatch.setenv("NO_COLOR", "1")
     async with open_tutor() as pilot:
         await start_item(pilot)
-        await answer(pilot, FULL_ANSWER)
+        await answer(pilot, GERMAN_ANSWER)
         text = text_of(pilot)
         assert "✓ result" in text
-        assert "– reasoning" in text
-        assert "not graded" in text
+        assert "? reasoning" in text
+        assert "unsure" in text
 
 
 @pytest.mark.parametrize("theme", ["tutor-light", "ansi-dark", "ansi-light"])

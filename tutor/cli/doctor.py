@@ -74,5 +74,5 @@ def _model(settings: Settings) -> list[str]:
     for file in files:
         click.echo(f"  {file.path.name}, built in{'' if available() else ' (llama.cpp is not installed)'}")
     if not seen.models and not (files and available()):
-        click.echo("  none: code grades the result, you mark the rest; 'tutor model get' fetches one")
+        click.echo("  none: code grades the result, evidence the rest; 'tutor model get' fetches one")
     return list(seen.notes)

@@ -100,7 +100,7 @@ class HomeScreen(TutorScreen, inherit_bindings=False):
             return
         elif model.status == "none":
             notice.show(
-                f"No model: {one_line(model.reason)} Code checks numbers, you mark the rest; m gets a model.",
+                f"No model: {one_line(model.reason)} Code and evidence grade; m gets a model.",
                 tone="note",
             )
         elif model.status == "ready":
