@@ -78,9 +78,7 @@ class LazyGroup(click.Group):
 )
 @click.option("--model-url", help="An OpenAI-compatible server, for example http://127.0.0.1:8000/v1.")
 @click.option("--model-name", help="Which model of that server.")
-@click.option(
-    "--no-model", is_flag=True, help="Use no model: code grades the result, evidence the rest."
-)
+@click.option("--no-model", is_flag=True, help="Use no model: code grades the result, evidence the rest.")
 @click.pass_context
 def cli(
     ctx: click.Context,
