@@ -244,7 +244,8 @@ def _failure(question: Question, lines: list[_Line]) -> tuple[dict[str, float], 
     effects = [len({m.lower() for m in EFFECT.findall(line.sentence.text)}) for line in case]
     told = [pair for line, near in zip(case, each, strict=True) if near > 0.2 for pair in ways(line.sentence.text)]
     _, otherwise = agreement(told, reference)
-    new = reference_words(question, "failure")
+    # A word of effect counts once, as that: "fails" beside nothing else of the matter is anybody's word.
+    new = frozenset(w for w in reference_words(question, "failure") if not EFFECT.fullmatch(w))
     features = {
         # Read around zero, so that an item without sizes is neither helped nor hurt.
         "size": min(1.0, sum(line.sizes for line in lines) / 2) - 0.5 if _sizes_wanted(question) else 0.0,
