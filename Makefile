@@ -63,7 +63,7 @@ bench: $(VENV)/.dev ## the figures of README and docs
 
 lock: ## renew both hashed locks (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra embedded --extra build -o requirements.lock
-	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra embedded --extra build --extra plots --extra parquet --extra anki --extra dask --extra serve --extra dev -c requirements.lock -o requirements-dev.lock
+	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra embedded --extra build --extra plots --extra parquet --extra anki --extra dask --extra serve --extra docs --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
