@@ -18,6 +18,11 @@ MAX_NESTING = 24
 # Below these a file cannot nest deep enough to harm the C parser, and the careful reading is spared.
 _FEW_BRACKETS = 4000
 _SHORT_LINE = 4000
+# Characters of a scalar that is no text. YAML reads `1:1:1…` as one number in base 60, and a long one takes minutes.
+_LONGEST_NUMBER = 100
+_LONGEST_KEY = 200
+# Problems that are looked at; a file with more than these is told about by its first ones.
+_MOST_PROBLEMS = 100
 _STRING = "tag:yaml.org,2002:str"
 _SEQUENCE = "tag:yaml.org,2002:seq"
 _MAPPING = "tag:yaml.org,2002:map"
@@ -48,7 +53,7 @@ def read_file(path: Path, model: type[_Model], within: Path | None = None) -> Re
     root = _compose(path)
     try:
         data = _Plain(path).build(root, root.start_mark.line + 1, 1)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, LookupError) as error:  # PyYAML looks up what `!!bool x` means
         if isinstance(error, BankError):
             raise
         raise BankError(f"{path}: not valid YAML ({_first_line(error)})") from error
@@ -110,7 +115,11 @@ class _Plain:
             raise BankError(f"{self._path}:{line}: aliases (*name) are not allowed; repeat the text")
         self._seen.add(id(node))
         if isinstance(node, yaml.ScalarNode):
-            return node.value if node.tag == _STRING else self._other.construct_object(node)
+            if node.tag == _STRING:
+                return node.value
+            if len(node.value) > _LONGEST_NUMBER:
+                raise BankError(f"{self._path}:{line}: a number of {len(node.value):,} characters; put text in quotes")
+            return self._other.construct_object(node)
         if depth > MAX_NESTING:
             raise BankError(f"{self._path}:{line}: nested more than {MAX_NESTING} deep")
         if node.tag not in (_SEQUENCE, _MAPPING):
@@ -120,7 +129,7 @@ class _Plain:
         built: dict[str, object] = {}
         for key, value in node.value:
             at = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode):
+            if not isinstance(key, yaml.ScalarNode) or len(key.value) > _LONGEST_KEY:
                 raise BankError(f"{self._path}:{at}: a key must be a word")
             if key.value in built:
                 raise BankError(f"{self._path}:{at}: {key.value!r} stands twice; remove one")
@@ -134,7 +143,7 @@ def _first_line(error: Exception) -> str:
 
 def _describe(path: Path, root: yaml.Node, error: ValidationError) -> str:
     """One sentence: file, line, field and what is wrong; the first problem in the file, missing fields last."""
-    problems = error.errors(include_url=False, include_context=False)
+    problems = error.errors(include_url=False, include_context=False)[:_MOST_PROBLEMS]
     # A list whose elements are refused also counts as too short; only the cause is worth telling.
     causes = [
         each
@@ -148,7 +157,8 @@ def _describe(path: Path, root: yaml.Node, error: ValidationError) -> str:
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             name = str(problem["loc"][-1])
-            close = get_close_matches(name, _field_names(), n=1)
+            # The right field in a wrong place is in the list too.
+            close = get_close_matches(name, [each for each in _field_names() if each != name], n=1)
             message = "unknown field" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
         elif problem["type"] == "missing":
             message = "is missing"

@@ -16,6 +16,9 @@ from sim.scenario import Scenario
 from sim.traces.spec import FOLDER
 
 MAX_FILE_BYTES = 4_000_000
+_LONGEST_NUMBER = 100
+"""Characters. YAML reads `1:1:1…` as one number in base 60, and a long one takes minutes."""
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 class _Loader(yaml.SafeLoader):
@@ -47,6 +50,10 @@ class _Loader(yaml.SafeLoader):
                 node.start_mark if node else None,
             )
         self._composed.add(id(node))
+        if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > _LONGEST_NUMBER:
+            raise yaml.composer.ComposerError(
+                None, None, f"a number of {len(node.value):,} characters; put text in quotes", node.start_mark
+            )
         return node
 
 
@@ -82,21 +89,37 @@ def read_scenario(
     `folder` is where paths of recorded traces and other files start; without it the text may not name files.
     Raises ScenarioError with one sentence; its `line` and `location` say where the mistake stands.
     """
-    try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        data = None if node is None else loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        at = error.problem_mark.line + 1 if error.problem_mark else None
-        line = f", line {at}" if at else ""
-        raise _located(ScenarioError(f"{source}{line}: not valid YAML: {error.problem}"), at) from None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
+    data, node = read_yaml(text, source)
     if not isinstance(data, dict):
         raise ScenarioError(f"{source}: must be a mapping with the keys name, classes, server and step_cost")
     if change is not None:
         change(data)
     return _validated(data, source, node, folder)
+
+
+def read_yaml(text: str, source: str) -> tuple[object, yaml.Node | None]:
+    """Plain data of a YAML text that may come from anybody, and its tree with the lines.
+
+    Aliases, keys given twice and endless numbers are refused. Raises ScenarioError with one sentence.
+    """
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return (None if node is None else loader.construct_document(node)), node
+    except yaml.MarkedYAMLError as error:
+        at = error.problem_mark.line + 1 if error.problem_mark else None
+        line = f", line {at}" if at else ""
+        raise _located(ScenarioError(f"{source}{line}: not valid YAML: {error.problem}"), at) from None
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError):  # PyYAML looks up what `!!bool x` means
+        raise ScenarioError(f"{source}: not valid YAML; compare it with a built-in scenario") from None
+
+
+def compose_yaml(text: str) -> yaml.Node | None:
+    """The tree of a YAML text that may come from anybody; None when it is empty or `read_yaml` would refuse it."""
+    try:
+        return _Loader(text).get_single_node()
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
 
 
 def parse_scenario(data: Mapping[str, object], source: str, folder: Path | None = None) -> Scenario:

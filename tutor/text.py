@@ -11,9 +11,10 @@ import unicodedata
 from typing import Final
 
 # Introduced by ESC or by the one-byte C1 form; ended by BEL, ESC \ or ST. A string without its end is not matched:
-# it loses its introducer below and stays readable, rather than swallowing the rest of the text.
+# it loses its introducer below and stays readable, rather than swallowing the rest of the text. Nor does a string
+# reach over another introducer: thousands of them in a row would each be followed to the end of the text.
 _STRINGS: Final = re.compile(
-    "(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)",
+    "(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n\x9d\x90\x98\x9e\x9f]*(?:\x07|\x1b\\\\|\x9c)",
 )
 _CSI: Final = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]")
 _ESCAPES: Final = re.compile("\x1b[ -/]*[0-~]")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
 from sim.errors import ScenarioError, nearest
+from sim.loading import read_yaml
 
 _LONGEST_SHOWN = 80
 
@@ -49,8 +48,8 @@ def _split(text: str) -> tuple[str, str]:
 
 def _yaml(value: str, text: str) -> object:
     try:
-        return yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError):
+        return read_yaml(value, "--set")[0]
+    except ScenarioError:
         raise ScenarioError(
             f"--set {_said(text)}: the value is not YAML; put text with special signs in quotes"
         ) from None

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
             continue
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ScenarioError(f"{path}, line {number}: not a line of JSON; remove it") from None
         if not isinstance(value, dict):
             raise ScenarioError(f"{path}, line {number}: must be an object with a field for each column")
@@ -86,13 +87,16 @@ def _text(path: Path) -> str:
             raise ScenarioError(f"{path}: larger than {MAX_FILE_BYTES:,} bytes; give a part of it")
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+            with gzip.open(path) as packed:
+                data = packed.read(MAX_FILE_BYTES + 1)
+            if len(data) > MAX_FILE_BYTES:
+                raise ScenarioError(f"{path}: unpacks to more than {MAX_FILE_BYTES:,} bytes; give a part of it")
         return data.decode("utf-8")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: no such file; check the path") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(f"{path}: cannot be read ({error}); check the file") from None
 
 

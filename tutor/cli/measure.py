@@ -271,13 +271,16 @@ def read_step_cost(path: Path) -> dict[str, object]:
     Raises:
         TutorError: the file holds none.
     """
-    import yaml
+    from sim import ScenarioError
+    from sim.loading import MAX_FILE_BYTES, read_yaml
 
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise TutorError(f"{path}: larger than {MAX_FILE_BYTES:,} bytes.", hint="A step cost is a few lines.")
+        data, _ = read_yaml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise TutorError(f"{path}: cannot be read ({error.strerror or error}).", hint="Check the path.") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (ScenarioError, UnicodeDecodeError):
         raise TutorError(f"{path}: is neither JSON nor YAML.", hint="Write it with `tutor sim fit … --json`.") from None
     found = data.get("step_cost", data) if isinstance(data, dict) else None
     if not isinstance(found, dict) or "kind" not in found:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 _LAST_COUNTED_TYPE: Final = 2
 """0 learning, 1 review, 2 relearning; above are cramming, manual changes and rescheduling."""
 _MAX_BYTES: Final = 2 << 30
+_MOST_REVIEWS: Final = 5_000_000
+"""Fifty years of 270 cards a day."""
+_MOST_PACKED: Final = 100
+"""A collection unpacks to about five times its size; what unpacks to more than this is no collection."""
+_TABLES: Final = ("revlog", "cards", "notes")
+_LATEST_MS: Final = 253_402_214_400_000
+"""The year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ def read_history(drills: Drills, file: Path, *, local: Callable[[datetime], date
             if item is None:
                 of_others += 1
                 continue
-            if kind > _LAST_COUNTED_TYPE or button not in (1, 2, 3, 4):
+            if kind > _LAST_COUNTED_TYPE or button not in (1, 2, 3, 4) or not 0 <= moment_ms < _LATEST_MS:
                 not_counted += 1
                 continue
             at = local(datetime.fromtimestamp(moment_ms / 1000, UTC))
@@ -97,14 +105,35 @@ def read_history(drills: Drills, file: Path, *, local: Callable[[datetime], date
 
 def _rows(database: sqlite3.Connection, file: Path) -> Iterator[tuple[int, int, int, int, int, str]]:
     try:
-        yield from database.execute(
-            "SELECT r.cid, r.id, r.ease, r.type, r.time, n.guid FROM revlog r "
-            "JOIN cards c ON c.id = r.cid JOIN notes n ON n.id = c.nid ORDER BY r.id"
-        )
+        _refuse_programs(database, file)
+        for count, row in enumerate(
+            database.execute(
+                "SELECT r.cid, r.id, r.ease, r.type, r.time, n.guid FROM revlog r "
+                "JOIN cards c ON c.id = r.cid JOIN notes n ON n.id = c.nid ORDER BY r.id"
+            )
+        ):
+            if count >= _MOST_REVIEWS or not all(isinstance(value, int) for value in row[:5]):
+                raise TutorError(f"{file} holds reviews that Anki does not write.", hint="Export it from Anki again.")
+            yield row
     except sqlite3.Error:
         raise TutorError(
             f"{file} is not a collection of Anki.", hint="Give collection.anki2, or a package exported from Anki."
         ) from None
+
+
+def _refuse_programs(database: sqlite3.Connection, file: Path) -> None:
+    """Anki's tables are plain ones. A view or a computed column could run without end when it is read."""
+    database.execute("PRAGMA trusted_schema = OFF")
+    for table in _TABLES:
+        kinds = database.execute("SELECT type, sql FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+        if [kind for kind, _ in kinds] != ["table"] or "VIRTUAL" in str(kinds[0][1]).upper().split()[:2]:
+            raise TutorError(
+                f"{file} is not a collection of Anki.", hint="Give collection.anki2, or a package exported from Anki."
+            )
+        columns = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
+        # With ids that stand for one row each, joining the tables cannot give more rows than there are reviews.
+        if any(hidden for *_, hidden in columns) or [name for _, name, *_, key, _ in columns if key] != ["id"]:
+            raise TutorError(f"{file} has a table {table} that Anki does not write.", hint="Export it from Anki again.")
 
 
 @contextmanager
@@ -133,12 +162,19 @@ def _unpacked(file: Path, folder: Path) -> Path:
             name = next((name for name in ("collection.anki21", "collection.anki2") if name in names), None)
             if name is None:
                 raise TutorError(f"{file} holds no collection of Anki.", hint="Export a deck from Anki as .apkg.")
-            if package.getinfo(name).file_size > _MAX_BYTES:
+            found = package.getinfo(name)
+            if found.file_size > _MAX_BYTES:
                 raise TutorError(f"{file} holds more than 2 GiB.", hint="Export a smaller deck.")
+            if found.file_size > max(1 << 24, _MOST_PACKED * found.compress_size):
+                raise TutorError(
+                    f"{file} would unpack to {found.file_size:,} bytes out of {found.compress_size:,}.",
+                    hint="No collection packs that well; export it from Anki again.",
+                )
             with package.open(name) as source, target.open("wb") as out:
                 while block := source.read(1 << 20):
                     out.write(block)
-    except zipfile.BadZipFile as error:
+    # What is encrypted or packed in an unknown way is told as RuntimeError and NotImplementedError.
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise TutorError(f"{file} is damaged: {error}.", hint="Export it from Anki once more.") from None
     return target
 

@@ -115,7 +115,7 @@ def _test_items(path: Path) -> frozenset[str] | None:
         listed = data["test"]
         if not (isinstance(listed, list) and all(isinstance(item, str) for item in listed)):
             raise TypeError
-    except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError) as error:
+    except (OSError, ValueError, yaml.YAMLError, TypeError, LookupError, RecursionError) as error:
         raise EvaluationError(
             f"{path}: test: is no list of item ids.", hint="Write 'test:' and below it '  - ITEM' for each."
         ) from error

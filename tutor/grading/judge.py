@@ -148,7 +148,7 @@ def _from_words(text: str) -> float | None:
 def _from_json(completion: Completion) -> float | None:
     try:
         reply = json.loads(completion.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     verdict = reply.get("verdict") if isinstance(reply, dict) else None
     if verdict not in ("yes", "no"):

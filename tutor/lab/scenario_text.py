@@ -149,11 +149,9 @@ def _inserted(text: str, node: yaml.MappingNode, parts: list[str], value: str) -
 
 
 def _compose(text: str) -> yaml.Node | None:
-    try:
-        node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    return node
+    from sim.loading import compose_yaml
+
+    return compose_yaml(text)
 
 
 def _leaves(node: yaml.Node, text: str, path: tuple[str, ...], location: tuple[int | str, ...]) -> Iterator[Leaf]:

@@ -144,7 +144,7 @@ def read_run(path: Path) -> tuple[dict[str, Any], list[Seen]]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TutorError(f"{path}: cannot be read ({error.strerror or error}).", hint="Check the path.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise TutorError(f"{path}: is not JSON.", hint="Give a file written by tutor measure or vllm bench.") from None
     lists = ("input_lens", "output_lens", "ttfts", "itls", "start_times")
     if not isinstance(data, dict) or any(not isinstance(data.get(name), list) for name in lists):

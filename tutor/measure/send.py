@@ -101,7 +101,7 @@ def _take(data: str, seen: Seen, came: float) -> bool:
     """Note one event; whether it brought a token."""
     try:
         event = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _Refused(f"an event is not JSON: {data[:80]!r}") from None
     if not isinstance(event, dict):
         raise _Refused(f"an event is no object: {data[:80]!r}")
