@@ -7,6 +7,7 @@
 2. A/A: both sides are the same queue under another seed, so that no difference is real; how often is one "supported"
    at any of the looks?
 3. Power: a real difference of so many per cent of the service time; how often is it found, in how many replications?
+4. Measured files: intervals from one run, and from several runs a side, of 100 and 400 requests, against the truth.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ import argparse
 import math
 from statistics import fmean, median
 
-from sim import Scenario, parse_scenario
+from sim import Scenario, parse_scenario, simulate
 from sim.experiment import Budget, Term, compare
 from sim.experiment.comparison import replicate
-from sim.experiment.intervals import t_interval
+from sim.experiment.intervals import mean_interval
+from sim.ticks import TICKS_PER_S
+from tutor.lab.measured import MeasuredRun, settle_measured
+from tutor.measure.records import Seen
 
 METRICS = ("job.ttft_s", "job.ttft_s.p95", "requests_per_s", "goodput")
 SERVICE_S = 0.1
 
 
-def queue(service_s: float = SERVICE_S, name: str = "job") -> Scenario:
+def queue(service_s: float = SERVICE_S, name: str = "job", load: float = 0.7, count: int = 100) -> Scenario:
     """M/D/1 at 70 % load, 100 requests a run."""
-    arrivals = {"kind": "poisson", "rate_per_s": 0.7 / SERVICE_S, "count": 100}
+    arrivals = {"kind": "poisson", "rate_per_s": load / SERVICE_S, "count": count}
     item = {"name": name, "prompt_tokens": 1, "output_tokens": 1, "arrivals": arrivals, "slo": {"ttft_s": 0.3}}
     data = {
         "name": "A queue",
@@ -56,7 +60,7 @@ def coverage(repeats: int, each: int = 10) -> dict[str, float]:
     for name in names:
         truth = fmean(values[name][:truth_runs])
         blocks = [values[name][at : at + each] for at in range(truth_runs, len(values[name]), each)]
-        held = sum(low <= truth <= high for low, high in (t_interval(block, 0.05) for block in blocks))
+        held = sum(low <= truth <= high for low, high in (mean_interval(block, 0.05) for block in blocks))
         found[name] = held / len(blocks)
     return found
 
@@ -79,6 +83,45 @@ def verdicts(repeats: int, service_s: float, budget: Budget) -> tuple[float, flo
     return counts["supported"] / repeats, counts["refuted"] / repeats, median(used)
 
 
+def as_measured(scenario: Scenario, seed: int) -> MeasuredRun:
+    """A simulated run in the form of a measured one."""
+    columns = simulate(scenario.model_copy(update={"seed": seed})).columns
+    seen = [
+        Seen("job", n, sent, 1, 1, sent_s=sent, events_s=[sent + took], status="completed")
+        for n, (sent, took) in enumerate(
+            zip(
+                columns["arrival"] / TICKS_PER_S,
+                (columns["first_token"] - columns["arrival"]) / TICKS_PER_S,
+                strict=True,
+            )
+        )
+    ]
+    return MeasuredRun("simulated", tuple(seen), 0)
+
+
+def measured_coverage(load: float, count: int, repeats: int) -> dict[str, float]:
+    """Share of 95 % intervals that hold the truth: from one run, and from a difference with several runs a side."""
+    runs = [as_measured(queue(load=load, count=count), seed) for seed in range(repeats)]
+    others = [as_measured(queue(0.09, load=load, count=count), 100_000 + seed) for seed in range(repeats)]
+    found = {}
+    for metric in ("job.ttft_s.mean", "job.ttft_s.p50", "job.ttft_s.p95"):
+        term = Term(metric, "at_most", 1.0)
+        outcomes = [settle_measured([term], [run]).terms[0] for run in runs]
+        truth = fmean(one.estimate for one in outcomes if one.estimate is not None)
+        held = [one.interval is not None and one.interval[0] <= truth <= one.interval[1] for one in outcomes]
+        found[f"{metric.rpartition('.')[2]}, one run"] = fmean(held)
+    term = Term("job.ttft_s.mean", "at_most", 0.0, "difference")
+    values = [[fmean(each.ttft_s or 0.0 for each in run.requests) for run in side] for side in (runs, others)]
+    truth = fmean(values[1]) - fmean(values[0])
+    for each in (1, 2, 3, 5):
+        held = []
+        for at in range(0, repeats - each + 1, each):
+            outcome = settle_measured([term], others[at : at + each], runs[at : at + each]).terms[0]
+            held.append(outcome.interval is not None and outcome.interval[0] <= truth <= outcome.interval[1])
+        found[f"difference of means, {each} a side"] = fmean(held)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_statistics", description="coverage, errors, power")
     parser.add_argument("--repeats", type=int, default=1000)
@@ -97,6 +140,13 @@ def main() -> int:
         repeats = options.repeats if change == 0 else max(50, options.repeats // 4)
         supported, refuted, used = verdicts(repeats, SERVICE_S * (1 + change), budget)
         print(f"  {change:>+12.0%}   {supported:>10.1%} {refuted:>9.1%} {used:>13g}", flush=True)
+    repeats = max(50, options.repeats // 4)
+    for load, count in ((0.5, 100), (0.7, 100), (0.7, 400)):
+        print(
+            f"\nmeasured files: coverage of 95 % intervals, {load:.0%} load, {count} requests a run, {repeats} repeats"
+        )
+        for name, share in measured_coverage(load, count, repeats).items():
+            print(f"  {name:<32} {share:.1%}", flush=True)
     return 0
 
 

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sim.errors import ScenarioError
-from sim.experiment.intervals import t_interval
+from sim.experiment.intervals import mean_interval
 from sim.experiment.measure import Reading, read, too_few, warm_up_ticks
 from sim.experiment.terms import ALPHA, Budget, Term, Verdict, looks, spent
 
@@ -140,7 +140,7 @@ class _Tally:
         if values is None:
             note = note or "no sample on one of the sides"
             return TermOutcome(term, "undetermined", None, None, 1 - alpha, baseline, changed, (), samples, note)
-        low, high = t_interval(values, alpha)
+        low, high = mean_interval(values, alpha)
         verdict = "undetermined" if note else term.verdict(low, high)
         return TermOutcome(
             term, verdict, fmean(values), (low, high), 1 - alpha, baseline, changed, tuple(values), samples, note
@@ -238,7 +238,7 @@ def compare(
             for before, now in zip(outcomes or latest, latest, strict=True)
         )
     return Outcome(
-        _worst(outcomes),
+        worst(outcomes),
         outcomes,
         len(tally.pairs),
         tally.requests,
@@ -256,7 +256,8 @@ def _undecided(outcome: TermOutcome) -> TermOutcome:
     return replace(outcome, verdict="undetermined", note=outcome.note or "stopped before it was decided")
 
 
-def _worst(outcomes: Sequence[TermOutcome]) -> Verdict:
+def worst(outcomes: Sequence[TermOutcome]) -> Verdict:
+    """The verdict of all statements together: refuted where one is, supported where all are."""
     verdicts = [each.verdict for each in outcomes]
     if "refuted" in verdicts:
         return "refuted"

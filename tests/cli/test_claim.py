@@ -73,3 +73,33 @@ def test_bad_input_is_one_sentence_and_runs_nothing(
 def test_an_empty_list_says_what_would_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tutor(tmp_path, "--list") == 0
     assert "No claim was put to the test so far" in capsys.readouterr().out
+
+
+def test_a_claim_is_settled_by_measured_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for name, ttft_s in (("before", 0.2), ("after", 0.1)):
+        data = {
+            "input_lens": [10] * 30,
+            "output_lens": [2] * 30,
+            "start_times": [float(n) for n in range(30)],
+            "ttfts": [ttft_s + 0.001 * (n % 5) for n in range(30)],
+            "itls": [[0.01]] * 30,
+        }
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(data), encoding="utf-8")
+        files.append(str(path))
+    before, after = files
+    line = "ttft p50 lower by 30 %"
+    assert tutor(tmp_path, line, "--baseline", before, "--measured", after) == 0
+    out = capsys.readouterr().out
+    assert "supported" in out
+    assert "One run a side" in out
+    assert tutor(tmp_path, line, "--baseline", after, "--measured", before) == 1
+    assert tutor(tmp_path, "--list") == 0
+    assert "before.json → after.json" in capsys.readouterr().out
+    assert tutor(tmp_path, line, "--measured", after) == 2
+    assert tutor(tmp_path, line, "--measured", after, "--baseline", after) == 2
+    assert tutor(tmp_path, line, "--baseline", before) == 2
+    assert tutor(tmp_path, "x", line, "--measured", after) == 2
+    assert tutor(tmp_path, line, "--measured", str(tmp_path / "none.json")) == 2
+    assert "Traceback" not in capsys.readouterr().err

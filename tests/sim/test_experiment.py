@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sim import Scenario, ScenarioError, builtin_scenario, parse_scenario, simulate
 from sim.experiment import Budget, Term, compare
 from sim.experiment.comparison import _Runner, replicate
-from sim.experiment.intervals import t_interval
+from sim.experiment.intervals import mean_interval, welch_interval
 from sim.experiment.measure import mser, read, warm_up_ticks
 from sim.experiment.terms import looks, spent
 
@@ -43,14 +43,39 @@ def queue(rate_per_s: float = 5.0, count: int = 60, service_s: float = 0.1, seed
 def test_the_interval_is_students() -> None:
     # Five values with mean 10 and standard deviation 1: half-width 2.776 / sqrt(5).
     values = [10 + d for d in (-1.264911, -0.632456, 0.0, 0.632456, 1.264911)]
-    low, high = t_interval(values, 0.05)
+    low, high = mean_interval(values, 0.05)
     assert (low + high) / 2 == pytest.approx(10)
     assert (high - low) / 2 == pytest.approx(2.776 / math.sqrt(5), rel=1e-3)
 
 
+def test_skewed_values_reach_further_to_their_long_side() -> None:
+    # Hall's transformation by hand for 0, 0, 0, 4: mean 1, deviation 2, skewness (3 · (−1/2)³ + (3/2)³) / 4 = 0.75,
+    # Student's quantile 3.1824 / 2 = 1.5912, shift 0.75 / 24 = 0.03125.
+    low, high = mean_interval([0.0, 0.0, 0.0, 4.0], 0.05)
+    assert low == pytest.approx(1 - 2 * (math.cbrt(1 + 0.75 * (1.5912 - 0.03125)) - 1) * 4, rel=1e-3)
+    assert high == pytest.approx(1 - 2 * (math.cbrt(1 + 0.75 * (-1.5912 - 0.03125)) - 1) * 4, rel=1e-3)
+    assert high - 1 > 1 - low
+
+
+def test_welchs_interval_is_that_of_the_textbook() -> None:
+    # Means 2 and 5, variances 1 and 4 over three values each: standard error sqrt(5/3) = 1.29099, degrees of freedom
+    # (5/3)² / ((1/3)² / 2 + (4/3)² / 2) = 2.941, quantile 3.219.
+    low, high = welch_interval([1.0, 2.0, 3.0], [3.0, 5.0, 7.0], 0.05)
+    assert (low + high) / 2 == pytest.approx(-3)
+    assert (high - low) / 2 == pytest.approx(3.219 * 1.29099, rel=2e-3)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(0.001, 0.5))
+def test_an_interval_is_in_order_and_turns_with_the_sign(values: list[float], alpha: float) -> None:
+    low, high = mean_interval(values, alpha)
+    assert low <= high
+    turned = mean_interval([-v for v in values], alpha)
+    assert turned == pytest.approx((-high, -low), rel=1e-6, abs=1e-6)
+
+
 def test_one_value_has_no_interval_and_equal_ones_no_width() -> None:
-    assert t_interval([3.0], 0.05) == (-math.inf, math.inf)
-    assert t_interval([3.0, 3.0, 3.0], 0.05) == (3.0, 3.0)
+    assert mean_interval([3.0], 0.05) == (-math.inf, math.inf)
+    assert mean_interval([3.0, 3.0, 3.0], 0.05) == (3.0, 3.0)
 
 
 @given(st.integers(2, 500), st.floats(0.001, 0.2))

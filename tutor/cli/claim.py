@@ -14,19 +14,30 @@ from tutor.errors import TutorError
 
 if TYPE_CHECKING:
     from sim.experiment.comparison import Outcome
-    from tutor.lab.claim_line import ReadLine
+    from tutor.lab.claim_line import LineError, ReadLine
     from tutor.lab.gallery import Entry
     from tutor.lab.overturn import Probed
     from tutor.store import Store
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(name="claim", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("scenario", required=False)
 @click.argument("line", required=False)
 @click.option("--overturn", is_flag=True, help="Then try other seeds, loads, lengths and faults.")
+@click.option(
+    "--measured",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Settle it by a measured run (several times: by several runs); SCENARIO is left out.",
+)
+@click.option("--baseline", type=_FILE, multiple=True, metavar="FILE", help="With --measured: the run before.")
 @click.option("--replications", type=click.IntRange(2, 1000), default=48, show_default=True, help="At most so many.")
 @click.option("--seconds", type=click.FloatRange(1), default=60.0, show_default=True, help="At most so long.")
-@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write .html, .svg, .png or .yaml.")
+@click.option("--report", type=_FILE, help="Write .html, .svg, .png or .yaml.")
 @click.option("--list", "listing", is_flag=True, help="Show all claims that were put to the test.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
@@ -35,6 +46,8 @@ def claim_command(
     scenario: str | None,
     line: str | None,
     overturn: bool,
+    measured: tuple[Path, ...],
+    baseline: tuple[Path, ...],
     replications: int,
     seconds: float,
     report: Path | None,
@@ -51,6 +64,16 @@ def claim_command(
     with open_store(settings_for(flags).store_file) as store:
         if listing:
             return _list(store, as_json)
+        if baseline and not measured:
+            raise TutorError("--baseline goes with --measured.", hint="Name the run after the change with --measured.")
+        if measured:
+            if overturn or report is not None:
+                raise TutorError(
+                    "What was measured cannot be run again otherwise.", hint="Leave out --overturn and --report."
+                )
+            if scenario is None or line is not None:
+                raise TutorError("With --measured comes the claim alone.", hint="Write it in quotes, without SCENARIO.")
+            return _measured(store, measured, baseline, scenario, as_json)
         if scenario is None or line is None:
             raise TutorError("Give a scenario and a claim in one line.", hint="'tutor claim --help' has an example.")
         from tutor.lab.gallery import entry_named
@@ -70,8 +93,48 @@ def _read(line: str, entry: Entry) -> ReadLine:
     try:
         return read_line(line, entry.text, entry.folder)
     except LineError as error:
-        marks = " " * error.start + "^" * max(1, error.end - error.start)
-        raise TutorError(f"{error}\n  {line}\n  {marks}") from None
+        raise _pointing(line, error) from None
+
+
+def _pointing(line: str, error: LineError) -> TutorError:
+    marks = " " * error.start + "^" * max(1, error.end - error.start)
+    return TutorError(f"{error}\n  {line}\n  {marks}")
+
+
+def _measured(store: Store, after: tuple[Path, ...], before: tuple[Path, ...], line: str, as_json: bool) -> int:
+    """Measured runs instead of the simulator."""
+    from hashlib import sha256
+
+    from tutor.lab.claim_line import LineError, read_statements
+    from tutor.lab.claim_log import settled
+    from tutor.lab.claim_words import claim_lines
+    from tutor.lab.measured import ONE_RUN, RUNS, load_measured, settle_measured
+    from tutor.lab.statements import words_of
+
+    if twice := {path for path in (*before, *after) if (*before, *after).count(path) > 1}:
+        raise TutorError(f"{min(twice)} is given twice.", hint="Each run counts once.")
+    baseline, changed = [load_measured(path) for path in before], [load_measured(path) for path in after]
+    classes = tuple(dict.fromkeys(name for run in (*baseline, *changed) for name in run.classes))
+    try:
+        terms = read_statements(line, classes, compares=bool(baseline))
+    except LineError as error:
+        raise _pointing(line, error) from None
+    outcome = settle_measured(terms, changed, baseline)
+    title = " → ".join(", ".join(run.name for run in side) for side in (baseline, changed) if side)
+    marks = [f"{path.name} {sha256(path.read_bytes()).hexdigest()}" for path in (*before, *after)]
+    identity = settled(store, title, "", "", outcome, datetime.now(UTC).astimezone(), marks)
+    basis = ONE_RUN if outcome.replications == 1 else RUNS
+    if as_json:
+        words = "; ".join(f"{words_of(one.term)}: {one.verdict}" for one in outcome.terms)
+        data = _data(store, identity, f"{words}. {basis}", [])
+        click.echo(json.dumps(data, ensure_ascii=False, allow_nan=False))
+    else:
+        for run in (*baseline, *changed):
+            failed = f", {run.failed:,} more did not complete" if run.failed else ""
+            click.echo(f"{run.name}: {len(run.requests):,} requests{failed}")
+        for text in [*claim_lines(outcome), basis]:
+            click.echo(text)
+    return 0 if outcome.verdict == "supported" else 1
 
 
 def _settle(

@@ -122,6 +122,21 @@ def read_line(line: str, baseline: str, folder: Path | None = None) -> ReadLine:
     return ReadLine(text, tuple(terms))
 
 
+def read_statements(line: str, classes: Sequence[str], *, compares: bool) -> tuple[Term, ...]:
+    """The statements of a line that has no changes in it, about classes that are known by name.
+
+    Raises:
+        LineError: it cannot be read; one sentence, with the characters that it is about.
+    """
+    words = [_Word(match[0], match.start(), match.end()) for match in _TOKEN.finditer(line)]
+    colon = next((word for word in words if word.text == ":"), None)
+    if colon is not None:
+        raise LineError("What was changed lies in the two files; write only what is claimed.", 0, colon.end)
+    if not words:
+        raise LineError("Nothing is claimed. Say, for example: chat itl p95 at most 50 ms.", 0, len(line))
+    return tuple(_statements(_Words(words, len(line)), classes, compares=compares))
+
+
 # ---- what is changed -------------------------------------------------------------------------------
 
 

@@ -31,7 +31,15 @@ class SettledClaim:
     summary: str = ""
 
 
-def settled(store: Store, title: str, scenario: str, baseline: str, outcome: Outcome, at: datetime) -> str:
+def settled(
+    store: Store,
+    title: str,
+    scenario: str,
+    baseline: str,
+    outcome: Outcome,
+    at: datetime,
+    files: Sequence[str] = (),
+) -> str:
     """Keep an outcome; returns the id that attempts to overturn it are added under. Raises StoreError."""
     payload = ev.ClaimSettled(
         title=title,
@@ -45,6 +53,7 @@ def settled(store: Store, title: str, scenario: str, baseline: str, outcome: Out
         first_seed=outcome.first_seed,
         seconds=outcome.seconds,
         version=__version__,
+        files=tuple(files),
     )
     identity = secrets.token_hex(8)
     store.append(f"{ev.CLAIM_PREFIX}{identity}", payload.kind, payload.model_dump(mode="json"), at)

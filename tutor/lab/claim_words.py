@@ -24,6 +24,8 @@ STOPPED: Final[Mapping[str, str]] = {
 
 def effort_words(outcome: Outcome) -> str:
     """12 replications, 48,000 requests, 3.1 s; every statement was decided"""
+    if outcome.stopped == "measured":
+        return f"{outcome.requests:,} measured requests"
     return (
         f"{outcome.replications} replications, {outcome.requests:,} requests, {outcome.seconds:.1f} s; "
         f"{STOPPED.get(outcome.stopped, outcome.stopped)}"

@@ -121,6 +121,8 @@ class ClaimSettled(Payload):
     first_seed: Annotated[int, Field(ge=0)]
     seconds: FiniteFloat
     version: str
+    files: tuple[str, ...] = ()
+    """Of a claim about measured runs: each file's name and SHA-256, the baseline's first; there is no scenario then."""
 
 
 class ClaimAttacked(Payload):

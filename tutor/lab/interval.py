@@ -1,12 +1,12 @@
-"""A mean over independent replications, with Student's 95 % interval."""
+"""A mean over independent replications, with its 95 % interval."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 
+from sim.experiment.intervals import mean_interval
 from tutor.lab.surprise import Range
 
 COVERAGE = 0.95
@@ -36,11 +36,7 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     """Mean and interval; None without a value. One value alone, and equal ones, have an interval without width."""
     if not values:
         return None
-    mean = fmean(values)
-    if len(values) == 1 or len(set(values)) == 1:
-        return Estimate(mean, mean, mean, len(values))
-    # Imported here, since it takes a quarter of a second.
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
-
-    half = float(stdtrit(len(values) - 1, (1 + COVERAGE) / 2)) * stdev(values) / math.sqrt(len(values))
-    return Estimate(mean, mean - half, mean + half, len(values))
+    if len(values) == 1:
+        return Estimate(values[0], values[0], values[0], 1)
+    low, high = mean_interval(values, 1 - COVERAGE)
+    return Estimate(fmean(values), low, high, len(values))
