@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m sim") ->
     try:
         code: int = import_module(COMMANDS[options.command][0]).run_command(options)
     except ScenarioError as error:
-        sys.stderr.write(f"{error}\n")
+        # The name of a file may hold what a terminal would obey.
+        sys.stderr.write("".join(each if each.isprintable() else "\ufffd" for each in str(error)) + "\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 MAX_REQUESTS = 2_000_000
 MAX_LENGTH_TOKENS = 1_000_000
@@ -35,7 +35,16 @@ Tokens = Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=MAX_LENGTH
 Positive = Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=MAX_LENGTH_TOKENS)]
 RequestCount = Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=MAX_REQUESTS)]
 Share = Annotated[float, BeforeValidator(plain_number), Field(ge=0, le=1, allow_inf_nan=False)]
-Name = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+def one_line(text: str) -> str:
+    """Refuse line breaks and all else that a terminal would obey: names are shown as they are."""
+    if not text.isprintable():
+        raise ValueError("must be on one line, without control characters")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(one_line)]
 
 
 class Part(BaseModel):

@@ -46,6 +46,11 @@ def _has_home(path: Path, variable: str) -> bool:
     return os.environ.get("HOME") != "" or bool(os.environ.get(variable))
 
 
+def private_opener(path: str, flags: int) -> int:
+    """For `open(…, opener=private_opener)`: a file made by it is read by its owner only."""
+    return os.open(path, flags, FILE_MODE)
+
+
 def ensure_private_dir(path: Path) -> Path:
     """`path`, made (with its parents) if missing, readable by its owner only when it was made here.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
-from sim.fields import Part, RequestCount, whole_number
+from sim.fields import Part, RequestCount, one_line, whole_number
 from sim.traces.columns import TraceColumns
 from sim.traces.layouts import Format
 from sim.traces.rows import OnError
@@ -17,13 +17,7 @@ FOLDER = "folder"
 """Key of the validation context under which the folder of the scenario's file stands, as a Path."""
 
 
-def _one_line(name: str) -> str:
-    if not name.isprintable():
-        raise ValueError("a file's name must be on one line, without control characters")
-    return name
-
-
-FileName = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_one_line)]
+FileName = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(one_line)]
 
 
 def folder_of(info: ValidationInfo) -> Path:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rubrics import CRITERION_IDS
 from tutor.errors import TutorError
 from tutor.grading.models import Grade
+from tutor.paths import private_opener
 from tutor.text import sanitize
 
 MAX_FILE_BYTES: Final = 200 << 20
@@ -222,6 +223,7 @@ def write_text(path: Path, parts: Iterable[str]) -> None:
         TutorError: it cannot be written.
     """
     try:
-        path.write_text("".join(parts), encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=private_opener) as file:
+            file.writelines(parts)
     except OSError as error:
         raise TutorError(f"{path}: {error.strerror or error}.", hint="Choose another place.") from None

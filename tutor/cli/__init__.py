@@ -127,6 +127,13 @@ def open_screens(flags: dict[str, object]) -> NoReturn:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command line; every foreseeable failure is one sentence on stderr and an exit code."""
+    from tutor.cli.guard import guarded_output
+
+    with guarded_output():
+        _run(args)
+
+
+def _run(args: list[str] | None) -> NoReturn:
     try:
         result = cli.main(args=args, prog_name="tutor", standalone_mode=False)
     except click.exceptions.Exit as error:

@@ -246,6 +246,7 @@ def export(flags: dict[str, object], file: Path, reviews: bool) -> None:
     """Write the items for Anki (.apkg, .tsv or .csv), or the reviews (--reviews, .csv)."""
     from tutor.drills.anki import write_apkg
     from tutor.drills.tables import item_table, review_table
+    from tutor.paths import private_opener
 
     form = file.suffix.lower()
     if form not in ((".csv",) if reviews else (".apkg", ".tsv", ".txt", ".csv")):
@@ -256,7 +257,7 @@ def export(flags: dict[str, object], file: Path, reviews: bool) -> None:
             return
         lines = review_table(drills) if reviews else item_table(drills, "comma" if form == ".csv" else "tab")
         try:
-            with file.open("x", encoding="utf-8", newline="") as out:
+            with open(file, "x", encoding="utf-8", newline="", opener=private_opener) as out:
                 count = sum(1 for line in lines if out.write(f"{line}\n") and not line.startswith("#"))
         except FileExistsError:
             raise TutorError(f"{file} is there already.", hint="Name another file, or remove it.") from None

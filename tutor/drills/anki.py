@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tutor.drills.log import DrillError
 from tutor.errors import TutorError
+from tutor.paths import private_opener
 from tutor.text import sanitize
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def write_apkg(drills: Drills, file: Path, *, timestamp: float) -> int:
             )
         )
     try:
+        open(file, "x", opener=private_opener).close()
         genanki.Package(list(decks.values())).write_to_file(str(file), timestamp=timestamp)
     except OSError as error:
         raise TutorError(f"{file} cannot be written: {error.strerror or error}.", hint="Name another file.") from None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tutor import __version__
 from tutor.errors import TutorError
 from tutor.lab.pictures import claim_picture, has_pictures, rendered, run_picture
+from tutor.paths import private_opener
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -180,7 +181,8 @@ def save(report: LabReport, path: Path) -> list[str]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.part")
-        part.write_bytes(data)
+        with open(part, "wb", opener=private_opener) as file:
+            file.write(data)
         os.replace(part, path)
     except OSError as error:
         raise ReportError(

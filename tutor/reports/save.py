@@ -12,6 +12,7 @@ from tutor.paths import FILE_MODE
 from tutor.reports.html import as_html
 from tutor.reports.markdown import as_markdown
 from tutor.reports.models import ReportError
+from tutor.text import sanitize
 
 if TYPE_CHECKING:
     from tutor.reports.models import Report
@@ -24,7 +25,8 @@ def rendered(report: Report, form: Format) -> str:
     """The report in one of its forms."""
     if form == "html":
         return as_html(report)
-    return as_markdown(report) if form == "md" else report.model_dump_json(indent=2) + "\n"
+    # Markdown is read in terminals too.
+    return sanitize(as_markdown(report)) if form == "md" else report.model_dump_json(indent=2) + "\n"
 
 
 def format_of(path: Path) -> Format:
