@@ -103,3 +103,26 @@ def test_a_claim_is_settled_by_measured_runs(tmp_path: Path, capsys: pytest.Capt
     assert tutor(tmp_path, "x", line, "--measured", after) == 2
     assert tutor(tmp_path, line, "--measured", str(tmp_path / "none.json")) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_sentence_is_shown_as_a_line_and_runs_only_when_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def sentence(text: str, *more: str) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main(["--no-model", "--data-dir", str(tmp_path), "claim", "trial_baseline", "--sentence", text, *more])
+        return int(ended.value.code or 0)
+
+    whole = "With 512-token chunks the chat p95 gap stays under 50 ms."
+    assert sentence(whole) == 2
+    shown = capsys.readouterr()
+    assert "server.chunk_tokens -> 512: chat itl p95 at most 50 ms" in shown.out
+    assert "Not run" in shown.err
+    assert sentence("bounded chunks keep the chat gaps under 50 ms", "--yes") == 2
+    assert "Open    what chunk_tokens is changed to" in capsys.readouterr().out
+    assert sentence("chunks are nice", "--yes") == 2
+    assert "No claim that can be tested" in capsys.readouterr().err
+    with open_store(tmp_path / "tutor.db") as store:
+        assert settled_claims(store) == []
+    assert sentence(whole, "--yes") == 0
+    assert "supported" in capsys.readouterr().out

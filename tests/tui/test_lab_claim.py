@@ -127,7 +127,7 @@ async def test_o_tries_to_overturn_it_and_says_what_was_not_shown(open_tutor: Op
         await settle(pilot, screen)
         assert screen.outcome is not None
         assert screen.outcome.verdict == "supported"
-        assert "other loads and faults (o tries them)" in screen.summary_words()
+        assert "other loads and faults, not tried yet" in screen.summary_words()
         await pilot.press("o")
         await until(lambda: bool(screen.probed) and not screen.job, 60)
         await pilot.pause()
@@ -221,3 +221,50 @@ async def test_without_a_change_nothing_is_compared_and_what_was_typed_is_kept(o
 def test_statements_in_the_simulators_units(relation: str, amount: str, term: Term, words: str) -> None:
     assert term_of(Chosen("chat", "itl_s", "p95"), relation, amount) == term
     assert words_of(term) == words
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_sentence_becomes_a_line_to_be_corrected_and_nothing_runs(
+    open_tutor: OpenTutor, size: tuple[int, int]
+) -> None:
+    async with open_tutor(size) as pilot:
+        screen = await open_claim(pilot, "trial_baseline", "")
+        field = screen.query_one("#line", Input)
+        field.focus()
+        field.value = "bounded chunks keep the chat gaps under 50 ms and still raise the output rate"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert field.value == "server.chunk_tokens -> ?: chat itl p95 at most 50 ms and all tokens/s higher"
+        text = text_of(pilot)
+        assert "open: what chunk_tokens is changed to" in text
+        assert "as usual: p95 of chat itl" in text
+        assert "Nothing was run" in text
+        # The mark stands where the value goes, and ^S takes the line no further while it is open.
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert not screen.job
+        assert screen.terms == []
+        at = field.value.index("?")
+        field.value = field.value.replace("?", "512")
+        field.cursor_position = at
+        await pilot.press("enter")
+        await pilot.pause()
+        assert [words_of(term) for term in screen.terms] == [
+            "chat ITL p95 is at most 50 ms",
+            "all tokens/s is higher",
+        ]
+        assert "160 → 512" in text_of(pilot)
+        assert not screen.job
+
+
+async def test_a_sentence_without_a_claim_stays_as_it_was_typed(open_tutor: OpenTutor) -> None:
+    async with open_tutor() as pilot:
+        screen = await open_claim(pilot, "trial_baseline", "")
+        field = screen.query_one("#line", Input)
+        field.focus()
+        field.value = "chunked prefill is good for everybody"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert field.value == "chunked prefill is good for everybody"
+        assert "No claim is read in it" in text_of(pilot)
+        assert not screen.job

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tutor.cli.common import settings_for
+from tutor.cli.common import run_async, settings_for
 from tutor.errors import TutorError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tutor.lab.claim_line import LineError, ReadLine
     from tutor.lab.gallery import Entry
     from tutor.lab.overturn import Probed
+    from tutor.lab.sentence import Proposal
     from tutor.store import Store
 
 
@@ -35,6 +37,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Settle it by a measured run (several times: by several runs); SCENARIO is left out.",
 )
 @click.option("--baseline", type=_FILE, multiple=True, metavar="FILE", help="With --measured: the run before.")
+@click.option("--sentence", metavar="TEXT", help="Instead of LINE: your own sentence; its line is shown first.")
+@click.option("--yes", is_flag=True, help="With --sentence: run the line without asking.")
 @click.option("--replications", type=click.IntRange(2, 1000), default=48, show_default=True, help="At most so many.")
 @click.option("--seconds", type=click.FloatRange(1), default=60.0, show_default=True, help="At most so long.")
 @click.option("--report", type=_FILE, help="Write .html, .svg, .png or .yaml.")
@@ -48,6 +52,8 @@ def claim_command(
     overturn: bool,
     measured: tuple[Path, ...],
     baseline: tuple[Path, ...],
+    sentence: str | None,
+    yes: bool,
     replications: int,
     seconds: float,
     report: Path | None,
@@ -74,6 +80,10 @@ def claim_command(
             if scenario is None or line is not None:
                 raise TutorError("With --measured comes the claim alone.", hint="Write it in quotes, without SCENARIO.")
             return _measured(store, measured, baseline, scenario, as_json)
+        if sentence is not None and scenario is not None and line is None:
+            line = _from_sentence(flags, scenario, sentence, yes)
+            if line is None:
+                return 2
         if scenario is None or line is None:
             raise TutorError("Give a scenario and a claim in one line.", hint="'tutor claim --help' has an example.")
         from tutor.lab.gallery import entry_named
@@ -94,6 +104,62 @@ def _read(line: str, entry: Entry) -> ReadLine:
         return read_line(line, entry.text, entry.folder)
     except LineError as error:
         raise _pointing(line, error) from None
+
+
+def _from_sentence(flags: dict[str, object], scenario: str, sentence: str, yes: bool) -> str | None:
+    """The line that the sentence is read as, once it is confirmed; None where it is not to be run."""
+    from tutor.lab.gallery import entry_named
+    from tutor.lab.sentence import read_sentence
+
+    entry = entry_named(scenario)
+    found = read_sentence(sentence, entry.text, entry.folder)
+    if not found.complete:
+        found = _asked(flags, entry, sentence, found)
+    if not found.line:
+        raise TutorError(
+            f"No claim that can be tested is read in it: {found.missing[0]} is missing.",
+            hint="Say which number lies where, such as: chat gaps stay under 50 ms.",
+        )
+    click.echo(f"Claim   {found.line}")
+    for label, texts in (("Usual", found.assumed), ("Open", found.missing)):
+        for text in texts:
+            click.echo(f"{label:<8}{text}")
+    if found.source != "rules":
+        click.echo(f"Read by {found.source}")
+    if not found.complete:
+        click.echo(f'Put what is open in the place of ?, and run: tutor claim {scenario} "LINE"', err=True)
+        return None
+    if yes:
+        return found.line
+    if not sys.stdin.isatty():
+        click.echo("Not run; add --yes, or give the line itself.", err=True)
+        return None
+    return found.line if click.confirm("Put it to the test?") else None
+
+
+def _asked(flags: dict[str, object], entry: Entry, sentence: str, rules: Proposal) -> Proposal:
+    """The model's reading where one is at hand and leaves nothing open."""
+    from tutor.cli.common import load_bank_for, open_grader
+    from tutor.lab.sentence import better
+    from tutor.lab.sentence.asked import ask_model
+    from tutor.llm.errors import LlmError
+
+    settings = settings_for(flags)
+
+    async def work() -> Proposal:
+        async with open_grader(settings, load_bank_for(flags)) as (grader, _):
+            model = grader.model
+            if model is None or not model.info.grades:
+                return rules
+            endpoint = model.endpoint
+            capabilities = await grader.capabilities() or model.capabilities
+            return better(rules, await ask_model(endpoint, capabilities, sentence, entry.text, entry.folder))
+
+    try:
+        return run_async(work())
+    except LlmError as error:
+        click.echo(f"The model was not asked: {error.message}", err=True)
+        return rules
 
 
 def _pointing(line: str, error: LineError) -> TutorError:

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sim.experiment.terms import Term
+from sim.experiment.terms import Relation, Term
 from tutor.lab.known_fields import addable
 from tutor.lab.quantities import ALL, BY_ID, STATISTICS, Chosen
 from tutor.lab.scenario_text import check, leaves, with_field
@@ -258,15 +258,19 @@ def _comparison(words: _Words, chosen: Chosen, word: _Word) -> Term:
     lower = word.low in ("lower", "less")
     if not words.take_if("by"):
         return Term(chosen.metric, "at_most" if lower else "at_least", 0.0, "difference")
+    bounded = False
     if words.take_if("at"):
-        words.take_if("least")
+        bounded = words.peek().low == "most"
+        words.take_if("least", "most")
     number = words.take()
     value, percent = read_number(number.text), words.take()
     if value is None or percent.text != "%":
         raise LineError(
             "By how much is written in per cent, such as by 10 %.", number.start, max(percent.end, number.end)
         )
-    return Term(chosen.metric, "at_most" if lower else "at_least", (-1 if lower else 1) * abs(value) / 100, "change")
+    # "lower by at most 2 %" is a floor for the change: it may also rise.
+    relation: Relation = "at_most" if lower != bounded else "at_least"
+    return Term(chosen.metric, relation, (-1 if lower else 1) * abs(value) / 100, "change")
 
 
 def _bound(words: _Words, chosen: Chosen, relation: str) -> Term:

@@ -117,7 +117,7 @@ def summary(terms_words: Sequence[str], outcome: Outcome, probed: Sequence[Probe
         parts.append(f"Overturned by: {', '.join(over)}." if over else "Nothing that was tried overturned it.")
         parts += [f"Held under: {', '.join(held)}."] if held else []
         parts += [f"Undecided under: {', '.join(open_)}."] if open_ else []
-    unseen = [*untried, "real hardware"] if probed else ["other loads and faults (o tries them)", "real hardware"]
+    unseen = [*untried, "real hardware"] if probed else ["other loads and faults, not tried yet", "real hardware"]
     parts.append(f"Not shown: {'; '.join(unseen)}.")
     return " ".join(parts)
 

@@ -57,8 +57,10 @@ def words_of(term: Term) -> str:
             return f"{name} is between {measured(term.amount * scale)} and {measured(term.upper * scale)} {unit}"
         return f"{name} is {term.relation.replace('_', ' ')} {measured(term.amount * scale)} {unit}"
     if term.subject == "change" and term.relation != "within":
-        way = "lower" if term.relation == "at_most" else "higher"
-        return f"{name} is {way} by at least {abs(term.amount) * 100:g} %"
+        way = "lower" if term.amount < 0 or (term.amount == 0 and term.relation == "at_most") else "higher"
+        # At most −10 % is lower by at least 10 %; at least −10 % is lower by at most that.
+        bound = "at least" if (term.relation == "at_most") == (way == "lower") else "at most"
+        return f"{name} is {way} by {bound} {abs(term.amount) * 100:g} %"
     if term.subject == "difference" and term.amount == 0 and term.relation != "within":
         return f"{name} is {'lower' if term.relation == 'at_most' else 'higher'}"
     low, high = term.region

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import events, on, work
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from sim.experiment.comparison import Outcome
     from tutor.lab.overturn import Probed
+    from tutor.lab.sentence import Proposal
 
 WRITING = "writing the report"
 OVERTURNING = "trying to overturn it"
@@ -37,7 +38,8 @@ class ClaimScreen(ClaimForm):
     CSS_PATH = "lab.tcss"
     PURPOSE = (
         "A claim about your change is put to the test. Say which number lies where: at most, at least or between, or "
-        "lower or higher than the baseline. F9 takes the statement in and begins another; all must hold. Ctrl+S runs "
+        "lower or higher than the baseline; or type a sentence of your own into the line, and Enter turns it into a "
+        "claim for you to correct. F9 takes the statement in and begins another; all must hold. Ctrl+S runs "
         "both sides on the same requests, again and again, until every interval decides or the budget ends: "
         "supported, refuted or undetermined. The intervals allow for looking several times and for all statements. "
         "Then o tries to overturn it by bursts, faults, other lengths and seeds, and s saves it all."
@@ -154,6 +156,42 @@ class ClaimScreen(ClaimForm):
             return overturn(baseline, scenario, terms, outcome.verdict, tell, stop)
 
         self.start_job(OVERTURNING, job)
+
+    def ask_about(self, sentence: str, rules: Proposal) -> bool:
+        """The model's reading replaces the rules' where it leaves nothing open."""
+        opened = self.tutor.model.opened
+        if self.tutor.model.status != "ready" or opened is None or not opened.info.grades:
+            return False
+        self.say("The model reads your sentence…", tone="note")
+        self.read_by_model(sentence, rules)
+        return True
+
+    @work(exclusive=True, group="sentence", exit_on_error=False)
+    async def read_by_model(self, sentence: str, rules: Proposal) -> None:
+        """Ask, and show the better reading; what the person typed meanwhile is not overwritten."""
+        from tutor.lab.sentence import better
+        from tutor.lab.sentence.asked import ask_model
+
+        found, grader, opened = rules, self.tutor.grader, self.tutor.model.opened
+        try:
+            assert grader is not None
+            assert opened is not None
+            capabilities = await grader.capabilities() or opened.capabilities
+            asked = await ask_model(
+                opened.endpoint,
+                capabilities,
+                sentence,
+                self.entry.text,
+                self.entry.folder,
+                changed=bool(self.changes),
+                deadlines=self.tutor.settings.model.deadlines,
+            )
+            found = better(rules, asked)
+            self.say(f"Read by {one_line(asked.source)}." if found is asked else "", tone="note")
+        except TutorError as error:
+            self.say(f"The model was not asked: {one_line(str(error))}", tone="note")
+        if self.is_mounted and self.query_one("#line", Input).value == sentence:
+            self.show_proposal(sentence, found)
 
     def show_progress(self, text: str) -> None:
         self.say(text, tone="note")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
@@ -29,15 +30,24 @@ if TYPE_CHECKING:
     from sim.experiment.comparison import Outcome
     from tutor.lab.gallery import Entry
     from tutor.lab.overturn import Probed
+    from tutor.lab.sentence import Proposal
 
 DRAFT_PLACE = 2
 """Where what is typed here is kept in the scenario's stream."""
 LINE_PLACE = 3
 """Where the line is kept."""
-LINE_EXAMPLE = "max_seqs -> 32: chat itl p95 at most 50 ms and tokens/s +5%; Enter takes it in"
+LINE_EXAMPLE = "max_seqs -> 32: chat itl p95 at most 50 ms and tokens/s +5%, or a sentence of yours"
 LONGEST_LINE = 500
 MOST_STATEMENTS = 6
 ROWS = ("class", "quantity", "statistic", "relation")
+
+
+_FEWEST_WORDS = 4
+
+
+def is_sentence(text: str) -> bool:
+    """Whether it is meant to be read, not parsed: some words, and none of a line's signs before or after them."""
+    return len(text.split()) >= _FEWEST_WORDS and (text.rstrip().endswith(".") or not re.search(r"->|→|:", text))
 
 
 class ClaimForm(RunningScreen):
@@ -185,13 +195,15 @@ class ClaimForm(RunningScreen):
             self.query_one("#run", Button).focus()
 
     def take_line(self) -> bool:
-        """Read the line; False after saying what is wrong with it."""
+        """Read the line; False after saying what is wrong with it, or what a sentence was read as."""
         from tutor.lab.claim_line import LineError, read_line
 
         line, problem = self.query_one("#line", Input).value, self.query_one("#line-problem", Line)
         try:
             read = read_line(line, self.entry.text, self.entry.folder)
         except LineError as error:
+            if self.propose(line):
+                return False
             marked = join(
                 line[: error.start], (line[error.start : error.end] or "▁", "$error underline"), line[error.end :]
             )
@@ -211,6 +223,42 @@ class ClaimForm(RunningScreen):
         self.outcome, self.probed = None, []
         self.show_state()
         return True
+
+    def propose(self, sentence: str) -> bool:
+        """Put the line that a sentence is read as in its place, to be corrected and taken in; False when it is none.
+
+        A line with a mistake in it is no sentence: what begins like a line, or has its signs, is complained about.
+        """
+        from tutor.lab.sentence import read_sentence
+
+        if not is_sentence(sentence):
+            return False
+        found = read_sentence(sentence, self.entry.text, self.entry.folder, changed=bool(self.changes))
+        if found.complete or not self.ask_about(sentence, found):
+            self.show_proposal(sentence, found)
+        return True
+
+    def show_proposal(self, sentence: str, found: Proposal) -> None:
+        """The line in its field, and below it what it was read from, what is open, and what is taken as usual."""
+        field, problem = self.query_one("#line", Input), self.query_one("#line-problem", Line)
+        rows = [join(("from  ", "$secondary"), one_line(sentence))]
+        if found.line:
+            field.value = found.line
+            place = found.line.find("?")
+            field.cursor_position = place if place >= 0 else len(found.line)
+            rows += [join((f"✗ open: {one_line(text)}", "$error")) for text in found.missing]
+            rows += [join((f"  as usual: {one_line(text)}", "$secondary")) for text in found.assumed]
+            todo = "Put it in the place of ?; Enter then takes the line in." if found.missing else "Enter takes it in."
+            rows.append(join((f"{todo} Nothing was run.", "$secondary")))
+        else:
+            rows.append(join((f"✗ No claim is read in it: {one_line(found.missing[0])} is missing.", "$error")))
+        problem.show(Content("\n").join(rows))
+        problem.display = True
+        field.focus()
+
+    @abstractmethod
+    def ask_about(self, sentence: str, rules: Proposal) -> bool:
+        """Have the model read what the rules leave open; False where there is none to ask."""
 
     def take_text(self, text: str) -> None:
         """Another change than the bench's."""

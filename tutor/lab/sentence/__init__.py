@@ -1,0 +1,97 @@
+"""A candidate's own sentence, read as a claim: proposed as a line to be corrected and confirmed, never run as it is.
+
+    "bounded chunks keep the chat gaps under 50 ms and still raise the output rate"
+    → server.chunk_tokens -> ?: chat itl p95 at most 50 ms and all tokens/s higher
+
+By rules. First what is changed is found and taken out of the sentence, then numbers that are measured, and what is said
+of them, are paired clause by clause. What the sentence leaves open stands as `?` in the line and is named; nothing is
+guessed but what the line itself would assume, which is named too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from tutor.lab.claim_line import LineError, read_line
+from tutor.lab.known_fields import addable
+from tutor.lab.quantities import ALL, BY_ID
+from tutor.lab.scenario_text import check, leaves
+from tutor.lab.sentence.parts import NAMES, OPEN, Change, Proposal, Statement, Text
+from tutor.lab.sentence.settings import changes_in
+from tutor.lab.sentence.statements import QUANTITY, statements_in
+
+__all__ = ["OPEN", "Change", "Proposal", "Statement", "better", "finish", "read_sentence"]
+
+LONGEST: Final = 1000
+_QUESTION: Final = re.compile(r"\?\s*$|^\s*(?:why|what|how|which|should|does|do|can|is|are|will)\b", re.IGNORECASE)
+
+
+def read_sentence(sentence: str, baseline: str, folder: Path | None = None, *, changed: bool = False) -> Proposal:
+    """What the sentence claims about a scenario's text; `changed`: something is changed already, on the bench.
+
+    Never raises: what cannot be read is said in the proposal.
+    """
+    text = Text(sentence[:LONGEST].replace("’", "'").replace("−", "-").replace(" ", " "))
+    scenario = check(baseline, folder).scenario
+    if scenario is None:
+        return Proposal("", missing=("the scenario is not valid",))
+    if _QUESTION.search(text.text):
+        return Proposal("", missing=("it asks; a claim says where a number lies",))
+    classes = [item.name for item in scenario.classes]
+    known = {leaf.path: leaf.text for leaf in leaves(baseline) or ()}
+    paths = [*known, *(path for path in addable(scenario, baseline) if path not in known)]
+    changes = list(changes_in(text, known, paths))
+    statements = statements_in(text.text, classes)
+    if not statements:
+        named = QUANTITY.search(sentence) is not None
+        why = "where the number lies: at most, at least, lower or higher" if named else "a number that is measured"
+        return Proposal("", tuple(changes), missing=(why,))
+    return finish(changes, statements, text, baseline, folder, classes, changed)
+
+
+def finish(
+    changes: Sequence[Change],
+    statements: Sequence[Statement],
+    text: Text,
+    baseline: str,
+    folder: Path | None,
+    classes: Sequence[str],
+    changed: bool,
+) -> Proposal:
+    """The line of what was read, with what it leaves open and what it takes as usual."""
+    missing, assumed, full = [*text.missing], [*text.assumed], []
+    missing += [f"what {change.path.rpartition('.')[2]} is changed to" for change in changes if change.value == OPEN]
+    for one in statements:
+        if not one.class_name:
+            one = replace(one, class_name=classes[0] if len(classes) == 1 else ALL)
+            if len(classes) > 1 and BY_ID[one.quantity].statistics:
+                assumed.append(f"{NAMES[one.quantity]} of all classes together")
+        if BY_ID[one.quantity].statistics and not one.statistic:
+            one = replace(one, statistic="p95")
+            assumed.append(f"p95 of {one.class_name} {NAMES[one.quantity]}")
+        if one.relation not in ("lower", "higher", "steady") and not one.amount:
+            missing.append(f"the amount for {one.class_name} {NAMES[one.quantity]}")
+        if one.relation == "steady":
+            missing.append(f"how high {one.class_name} {NAMES[one.quantity]} may be and still count as the same")
+        if one.relation.startswith(("lower", "higher")) and not changes and not changed:
+            missing.append("what is changed, so that there is something to compare with")
+        full.append(one)
+    line = " and ".join(one.in_words() for one in full)
+    if changes:
+        line = ", ".join(f"{change.path} -> {change.value}" for change in changes) + ": " + line
+    if not missing:
+        try:
+            read_line(line, baseline, folder)
+        except LineError as error:
+            if not (changed and not changes):
+                missing.append(str(error).rstrip("."))
+    return Proposal(line, tuple(changes), tuple(full), tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(assumed)))
+
+
+def better(rules: Proposal, model: Proposal) -> Proposal:
+    """Which of two readings is shown: the rules' where it leaves nothing open, else the model's where that does not."""
+    return model if model.complete and not rules.complete else rules
