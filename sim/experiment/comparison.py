@@ -74,6 +74,10 @@ class Outcome:
         return self.stopped == "cancelled"
 
 
+Looked = Callable[[tuple[TermOutcome, ...], int], None]
+"""Called with the statements as they stand, and of how many replications."""
+
+
 class _Side(NamedTuple):
     readings: tuple[Reading, ...]
     requests: int
@@ -168,6 +172,7 @@ def compare(
     warm_up: bool = True,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
+    looked: Looked | None = None,
     alpha: float = ALPHA,
 ) -> Outcome:
     """Settle the statements, or say that the budget does not.
@@ -182,6 +187,7 @@ def compare(
         warm_up: leave out the start of loads that go on alike (MSER-5, the later of the two sides' cuts on both).
         progress: told after each replication.
         stop: asked now and then; what is there by then is kept.
+        looked: shown what each look gave, while more replications are run.
         alpha: the chance of a wrong verdict that is allowed, over all looks and statements together.
 
     Raises:
@@ -217,6 +223,8 @@ def compare(
                 before if before.verdict != "undetermined" else now
                 for before, now in zip(outcomes or latest, latest, strict=True)
             )
+            if looked is not None:
+                looked(outcomes, count)
             if tally.exact:
                 why = "nothing random"
                 break

@@ -274,3 +274,26 @@ def test_processes_give_what_one_process_gives() -> None:
         assert here.run(range(5, 11)) == there.run(range(5, 11))
         assert here.pool is None
         assert there.pool is not None
+
+
+def test_every_look_is_shown_while_more_is_run() -> None:
+    seen: list[tuple[int, bool]] = []
+    outcome = compare(
+        None,
+        queue(0.1),
+        [Term("job.ttft_s", "at_most", 0.0)],
+        Budget(replications=10, jobs=1),
+        looked=lambda terms, count: seen.append((count, terms[0].interval is not None)),
+    )
+    assert outcome.verdict == "refuted"
+    assert seen == [(4, True)]
+    undecided = outcome.terms[0].estimate
+    assert undecided is not None
+    compare(
+        None,
+        queue(0.1),
+        [Term("job.ttft_s", "at_most", undecided)],
+        Budget(replications=10, jobs=1),
+        looked=lambda terms, count: seen.append((count, terms[0].interval is not None)),
+    )
+    assert [count for count, _ in seen[1:]] == looks(10)

@@ -18,7 +18,7 @@ from tutor.lab.claim_log import settled_claims
 from tutor.lab.quantities import Chosen
 from tutor.lab.statements import term_of, words_of
 from tutor.store import Store
-from tutor.tui.screens.lab_claim import ClaimScreen
+from tutor.tui.screens.lab_claim import TESTING, ClaimScreen
 from tutor.tui.screens.lab_run import ready_for_processes
 from tutor.tui.widgets.choice_row import ChoiceRow
 
@@ -157,6 +157,26 @@ async def test_processes_can_be_started_while_the_screens_are_shown(open_tutor: 
         # Textual's stand-in for stderr has no descriptor, which multiprocessing would hand to its helper.
         assert sys.stderr.fileno() == -1
         assert await asyncio.to_thread(in_a_process) == 7
+
+
+async def test_the_intervals_are_shown_while_more_is_run(open_tutor: OpenTutor) -> None:
+    async with open_tutor((100, 50)) as pilot:
+        screen = await open_claim(pilot, "trial_baseline", "")
+        await pilot.press(*"50")
+        screen.query_one("#quantity", ChoiceRow).choose("itl_s")
+        await settle(pilot, screen)
+        assert screen.outcome is not None
+        terms = screen.outcome.terms
+        screen.job = TESTING  # as if another test were under way
+        screen.post_message(ClaimScreen.SoFar(terms, 4))
+        await pilot.pause()
+        text = text_of(pilot)
+        assert "after 4 replications" in text
+        assert "├" in text
+        assert "supported" not in text
+        screen.post_message(ClaimScreen.Ended(TESTING, None, "The run broke off."))
+        await until(lambda: "after 4 replications" not in text_of(pilot))
+        assert "The run broke off." in text_of(pilot)
 
 
 async def test_what_is_wrong_with_an_amount_is_said_and_nothing_runs(open_tutor: OpenTutor) -> None:

@@ -34,6 +34,19 @@ def outcome_content(outcome: Outcome, width: int) -> Content:
     return Content("\n").join(part for part in parts if part.plain)
 
 
+def so_far_content(terms: Sequence[TermOutcome], replications: int, width: int) -> Content:
+    """How the intervals stand while more replications are run."""
+    parts = [
+        join(
+            (f"… after {replications} replications", "bold"), ("  every look has its share of the error", "$secondary")
+        )
+    ]
+    for term in terms:
+        parts += [join((words_of(term.term), "bold"), (f"\n  {numbers_words(term)}", "$secondary"))]
+        parts.append(interval_picture(term, width))
+    return Content("\n").join(part for part in parts if part.plain)
+
+
 def statement_content(outcome: TermOutcome) -> Content:
     """One statement: the verdict, the estimate with its interval, both sides."""
     mark, tone = MARKS[outcome.verdict]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Button, Input
 
 from sim.experiment.terms import Budget
@@ -16,7 +18,7 @@ from tutor.lab.report import claim_report, save
 from tutor.lab.statements import words_of
 from tutor.tui.bindings import bindings
 from tutor.tui.safe import Line, join, one_line
-from tutor.tui.screens.claim_words import outcome_content, probes_content
+from tutor.tui.screens.claim_words import outcome_content, probes_content, so_far_content
 from tutor.tui.screens.lab_claim_form import MOST_STATEMENTS, ClaimForm
 from tutor.tui.screens.lab_run import RunningScreen, ready_for_processes
 from tutor.tui.widgets.save_line import SaveLine
@@ -24,12 +26,13 @@ from tutor.tui.widgets.save_line import SaveLine
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sim.experiment.comparison import Outcome
+    from sim.experiment.comparison import Outcome, TermOutcome
     from tutor.lab.overturn import Probed
     from tutor.lab.sentence import Proposal
 
 WRITING = "writing the report"
 OVERTURNING = "trying to overturn it"
+TESTING = "putting it to the test"
 
 
 class ClaimScreen(ClaimForm):
@@ -47,6 +50,13 @@ class ClaimScreen(ClaimForm):
     BINDINGS: ClassVar[list[BindingType]] = bindings(
         "claim-run", "claim-add", "claim-drop", "claim-overturn", "lab-see", "plot-save"
     )
+
+    @dataclass
+    class SoFar(Message):
+        """One look at the intervals."""
+
+        terms: tuple[TermOutcome, ...]
+        replications: int
 
     def place(self) -> str:
         return f"Lab · {one_line(self.entry.title)} · claim"
@@ -138,9 +148,25 @@ class ClaimScreen(ClaimForm):
             def told(done: int, most: int, requests: int) -> None:
                 tell(done, most, f"at most {most} replications")
 
-            return compare(baseline, scenario, terms, Budget(), progress=told, stop=stop)
+            def looked(terms: tuple[TermOutcome, ...], replications: int) -> None:
+                self.post_message(self.SoFar(terms, replications))
 
-        self.start_job("putting it to the test", job)
+            return compare(baseline, scenario, terms, Budget(), progress=told, stop=stop, looked=looked)
+
+        self.start_job(TESTING, job)
+
+    @on(SoFar)
+    def intervals_moved(self, message: SoFar) -> None:
+        """The picture while more replications are run; the verdict comes with the end."""
+        if self.job != TESTING:
+            return
+        width = max(40, min(self.size.width - 4, 100))
+        for name in ("outcome-heading", "outcome"):
+            self.query_one(f"#{name}").display = True
+        for name in ("summary", "probes-heading", "probes"):
+            self.query_one(f"#{name}").display = False
+        self.query_one("#outcome", Line).update(so_far_content(message.terms, message.replications, width))
+        self.bring_up("#outcome-heading")
 
     def action_overturn(self) -> None:
         """o."""
@@ -207,6 +233,7 @@ class ClaimScreen(ClaimForm):
             self.query_one(SaveLine).refuse(message.sentence)
             return
         if message.sentence or message.result is None:
+            self.show_state()  # what was shown so far is no verdict
             self.say(one_line(message.sentence) or "Stopped.")
             return
         if message.name == WRITING:
