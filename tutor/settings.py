@@ -123,6 +123,12 @@ def load_settings(flags: Mapping[str, object] | None = None, environ: Mapping[st
     except ValidationError as error:
         key = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise SettingsError(f"{sources.get(key, 'settings')}: {key}: {_plain(error)}.") from None
+    if "@" in (settings.model.base_url or ""):
+        # An address is shown and stored in many places; a password in it would be too.
+        raise SettingsError(
+            f"{sources['model.base_url']}: model.base_url: holds a user's name or password.",
+            hint="Leave out what stands before @, and put a key into model.api_key.",
+        )
     settings._sources.update(sources)
     return settings
 

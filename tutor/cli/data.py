@@ -52,6 +52,7 @@ def export_command(flags: dict[str, object], file: Path) -> None:
 @click.pass_obj
 def import_command(flags: dict[str, object], file: Path) -> None:
     """Read an export back; doing it twice changes nothing."""
+    from tutor.imports import EventCheck
     from tutor.store import import_lines, open_store, state_hash
 
     try:
@@ -60,7 +61,7 @@ def import_command(flags: dict[str, object], file: Path) -> None:
         raise TutorError(f"{file}: {error.strerror or error}.", hint="Give a file that 'tutor export' wrote.") from None
     with lines, open_store(settings_for(flags).store_file) as store:
         try:
-            report = import_lines(store, lines, source=str(file))
+            report = import_lines(store, lines, source=str(file), check=EventCheck())
         except UnicodeDecodeError:
             raise TutorError(f"{file} is not UTF-8 text.", hint="Give a file that 'tutor export' wrote.") from None
         state = state_hash(store)

@@ -42,8 +42,9 @@ _DOUBT_BEFORE = re.compile(
     rf"\b(?:{_ATTITUDE})\b(?:\W+[\w']+){{0,6}}\W*$|(?:\b(?:not|never|cannot|neither|nor)|n't)(?:\s+[a-z']+){{0,4}}\s+$",
     re.IGNORECASE,
 )
+# Whole words (++), or an endless one could be divided into five in as many ways as it has letters, to the fifth.
 _DOUBT_AFTER = re.compile(
-    rf"^(?:[\s*)\"']*[a-z']+){{0,5}}[\s*)\"']*\b(?:{_ATTITUDE}|cannot|can't|couldn't|isn't|wasn't|won't|neither|"
+    rf"^(?:[\s*)\"']*+[a-z']++){{0,5}}[\s*)\"']*\b(?:{_ATTITUDE}|cannot|can't|couldn't|isn't|wasn't|won't|neither|"
     r"(?:is|are|be|was|does|do|will|would|could|can) (?:never|not))\b",
     re.IGNORECASE,
 )

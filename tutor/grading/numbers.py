@@ -31,7 +31,7 @@ _JOINT = re.compile(r"[\s-]*")
 _OF_A = re.compile(r"[\s-]*(?:of an? |an? )?")
 _RANGE = re.compile(r"\s*(?:-|to|up to|\.\.\.?|through)\s*", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:between|from)\s+(?:about |roughly )?[≈~]?$", re.IGNORECASE)
-_LIST = re.compile(r"\s*(?:,?\s*(?:and|or)(?: maybe| perhaps)?|/)\s*[≈~]?", re.IGNORECASE)
+_LIST = re.compile(r"\s*+(?:(?:,\s*+)?(?:and|or)(?: maybe| perhaps)?|/)\s*+[≈~]?", re.IGNORECASE)
 _KEY_UNIT = re.compile(
     r"(?:[A-Za-z0-9]_(?P<key>ns|us|ms|s|sec|secs|seconds|min|mins|h|pct|percent|bytes|kib|mib|gib|tok_s|tok_per_s|"
     r"tokens_s|tokens_per_s|rps|qps|tps|req_s)[\"'\]]*\s*[:=]|[(\[](?P<noted>[A-Za-zμ%/]{1,9})[)\]][\"']?\s*[:=|])\s*$",

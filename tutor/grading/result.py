@@ -20,7 +20,7 @@ from tutor.grading.quantities import close, fits, in_unit, quantity_unit
 from tutor.grading.roles import Reading, Use, read_answer
 from tutor.grading.wording import CONCLUDES, CORRECTION, finality
 
-_SAME_AGAIN = re.compile(r"\s*\)?\s*[(≈~=]+\s*(?:about |roughly |i\.e\.,? )?[≈~]?\s*")
+_SAME_AGAIN = re.compile(r"\s*+(?:\)\s*+)?[(≈~=]++\s*+(?:about |roughly |i\.e\.,? )?[≈~]?\s*+")
 _MANY_STRAYS = 3
 _BESIDE = 12
 

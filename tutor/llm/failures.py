@@ -39,9 +39,15 @@ def server_words(body: str) -> str:
     return excerpt(error if isinstance(error, str) else json.dumps(error))
 
 
+def _without_key(endpoint: Endpoint, body: str) -> str:
+    """Some gateways repeat the key that they refuse, and a refusal becomes part of a grade, a report, an export."""
+    key = endpoint.api_key.get_secret_value() if endpoint.api_key else ""
+    return body.replace(key, "…") if key else body
+
+
 def from_status(endpoint: Endpoint, status: int, body: str) -> LlmError:
     """The error for an HTTP status of 400 or more."""
-    words = server_words(body)
+    words = server_words(_without_key(endpoint, body))
     said = f": {words}" if words else "."
     who = endpoint.name
     if status in (401, 403):

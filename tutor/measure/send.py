@@ -82,7 +82,9 @@ async def _stream(
     ) as reply:  # fmt: skip
         if reply.status_code != 200:
             text = (await reply.aread())[:MAX_ERROR_CHARS].decode("utf-8", "replace")
-            raise _Refused(f"HTTP {reply.status_code}: {text}")
+            # Some gateways repeat the key that they refuse, and this goes into the result.
+            key = client.headers.get("authorization", "").removeprefix("Bearer ")
+            raise _Refused(f"HTTP {reply.status_code}: {text.replace(key, '…') if key else text}")
         async for line in reply.aiter_lines():
             if not line.startswith("data:"):
                 continue

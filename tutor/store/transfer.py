@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
+from tutor.errors import TutorError
 from tutor.store.errors import StoreError
 from tutor.store.store import Store
 
@@ -91,7 +92,13 @@ def export_lines(store: Store) -> Iterator[str]:
         )
 
 
-def import_lines(store: Store, lines: Iterable[str], *, source: str) -> ImportReport:
+def import_lines(
+    store: Store,
+    lines: Iterable[str],
+    *,
+    source: str,
+    check: Callable[[str, Mapping[str, Any]], None] | None = None,
+) -> ImportReport:
     """Read an export into the store: all of it, or nothing if a line is wrong.
 
     An interview that went on differently here and in the file is refused, since neither history may be changed.
@@ -101,11 +108,12 @@ def import_lines(store: Store, lines: Iterable[str], *, source: str) -> ImportRe
         store: what to add to.
         lines: the export's lines.
         source: the file's name, for errors.
+        check: given the kind and payload of each event in order; raises TutorError for one that is refused.
 
     Raises:
-        StoreError: a line is not of this format, or an interview went on differently.
+        StoreError: a line is not of this format, is refused, or an interview went on differently.
     """
-    events, drafts = _parse(lines, source)
+    events, drafts = _parse(lines, source, check)
     with store.writing():
         here: dict[str, list[str]] = {}
         for event in store.events():
@@ -126,7 +134,13 @@ def import_lines(store: Store, lines: Iterable[str], *, source: str) -> ImportRe
             if line.id in known:
                 continue
             known.add(line.id)
-            store.insert(line.id, line.stream, line.kind, line.payload, line.at)
+            try:
+                store.insert(line.id, line.stream, line.kind, line.payload, line.at)
+            except ValueError:  # NaN, or a number like 1e999
+                raise StoreError(
+                    f"{source}: the event {line.id} holds a number that is not finite.",
+                    hint="Use a file that 'tutor export' has written; nothing was imported.",
+                ) from None
             added += 1
         taken = 0
         for draft in drafts:
@@ -138,7 +152,9 @@ def import_lines(store: Store, lines: Iterable[str], *, source: str) -> ImportRe
     return ImportReport(added, len(events) - added, taken)
 
 
-def _parse(lines: Iterable[str], source: str) -> tuple[list[_EventLine], list[_DraftLine]]:
+def _parse(
+    lines: Iterable[str], source: str, check: Callable[[str, Mapping[str, Any]], None] | None
+) -> tuple[list[_EventLine], list[_DraftLine]]:
     events: list[_EventLine] = []
     drafts: list[_DraftLine] = []
     seen_header = False
@@ -167,6 +183,11 @@ def _parse(lines: Iterable[str], source: str) -> tuple[list[_EventLine], list[_D
                 hint="Use a file that 'tutor export' has written; nothing was imported.",
             )
         elif isinstance(line, _EventLine):
+            if check is not None:
+                try:
+                    check(line.kind, line.payload)
+                except TutorError as error:
+                    raise StoreError(f"{source}, line {number}: {error.message}", hint=error.hint) from None
             events.append(line)
         else:
             drafts.append(line)
