@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "claim": ("claim", "Put a claim about a change to the test, and try to overturn it."),
     "measure": ("measure", "Put a scenario's load on a real server, and compare with a forecast."),
     "bank": ("bank", "Check, list and show the questions."),
+    "serve": ("serve", "Open the program in a browser, on this machine or for a class."),
     "model": ("model", "Show which models were found, and fetch the built-in one."),
     "report": ("report", "Report on an interview as Markdown, HTML or JSON."),
     "doctor": ("doctor", "Check the settings, the store, the bank and the model."),

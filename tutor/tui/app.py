@@ -393,6 +393,10 @@ class TutorApp(App[int]):
         await self.close_model()
         self.exit(0)
 
+    def on_exit_app(self) -> None:
+        """Asked to end from outside, as when a browser's window is closed: what is typed is kept first."""
+        self.keep_all()
+
     async def action_quit(self) -> None:
         """Textual's own quit goes the same way."""
         await self.action_leave()
