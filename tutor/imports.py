@@ -61,7 +61,7 @@ class EventCheck:
             self._grade(payload["attempt_id"], payload["grade"])
 
     def _grade(self, attempt_id: str, grade: Mapping[str, Any]) -> None:
-        criteria = grade.get("criteria")
+        criteria = grade.get("criteria", [])  # a grade in the form of another version has none
         if not isinstance(criteria, list) or not all(
             isinstance(one, dict) and isinstance(one.get("criterion"), str) and isinstance(one.get("verdict"), str)
             for one in criteria
