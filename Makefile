@@ -9,7 +9,7 @@ export UV_COMPILE_BYTECODE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all lint types contracts check lock bench clean
+.PHONY: help setup run test test-all lint types contracts docs check lock bench clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -52,6 +52,9 @@ types: $(VENV)/.dev ## mypy, strict, over source and tests
 contracts: $(VENV)/.dev ## which part may import which
 	@$(BIN)/lint-imports
 
+docs: $(VENV)/.dev ## the pages as a site in site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict
+
 check: lint types contracts test-all ## all that CI does
 
 bench: $(VENV)/.dev ## the figures of README and docs
@@ -60,6 +63,7 @@ bench: $(VENV)/.dev ## the figures of README and docs
 	@$(BIN)/python -m benchmarks.sim_papers
 	@$(BIN)/python -m benchmarks.sim_fit --quick
 	@$(BIN)/python -m benchmarks.numbers
+	@$(BIN)/python -m benchmarks.claims
 
 lock: ## renew both hashed locks (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra embedded --extra build -o requirements.lock

@@ -8,6 +8,7 @@ allowed (`terms.spent`), so that stopping early does not raise it.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -145,6 +146,8 @@ class _Tally:
             note = note or "no sample on one of the sides"
             return TermOutcome(term, "undetermined", None, None, 1 - alpha, baseline, changed, (), samples, note)
         low, high = mean_interval(values, alpha)
+        floor = lowest(term, values)
+        low, high = max(low, floor), max(high, floor)
         verdict = "undetermined" if note else term.verdict(low, high)
         return TermOutcome(
             term, verdict, fmean(values), (low, high), 1 - alpha, baseline, changed, tuple(values), samples, note
@@ -262,6 +265,13 @@ def _undecided(outcome: TermOutcome) -> TermOutcome:
     from dataclasses import replace
 
     return replace(outcome, verdict="undetermined", note=outcome.note or "stopped before it was decided")
+
+
+def lowest(term: Term, values: Sequence[float]) -> float:
+    """What the subject cannot fall below: a change -100 %, a metric of which no run gave less than 0 that."""
+    if term.subject == "change":
+        return -1.0
+    return 0.0 if term.subject == "value" and min(values) >= 0 else -math.inf
 
 
 def worst(outcomes: Sequence[TermOutcome]) -> Verdict:

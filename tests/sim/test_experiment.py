@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sim import Scenario, ScenarioError, builtin_scenario, parse_scenario, simulate
 from sim.experiment import Budget, Term, compare
-from sim.experiment.comparison import _Runner, replicate
+from sim.experiment.comparison import _Runner, lowest, replicate
 from sim.experiment.intervals import mean_interval, welch_interval
 from sim.experiment.measure import mser, read, warm_up_ticks
 from sim.experiment.terms import looks, spent
@@ -297,3 +297,16 @@ def test_every_look_is_shown_while_more_is_run() -> None:
         looked=lambda terms, count: seen.append((count, terms[0].interval is not None)),
     )
     assert [count for count, _ in seen[1:]] == looks(10)
+
+
+def test_no_interval_reaches_where_nothing_can_lie() -> None:
+    # Half of the runs fall by 99 %: Student's interval alone would go below -100 %.
+    assert lowest(Term("m", "at_most", -0.3, "change"), [-0.99, 0.0]) == -1.0
+    assert lowest(Term("m", "at_most", 1.0), [0.0, 3.0]) == 0.0
+    assert lowest(Term("m", "at_most", 1.0, "difference"), [0.0, 3.0]) == -math.inf
+    assert lowest(Term("m", "at_most", 1.0), [-0.1, 3.0]) == -math.inf
+    outcome = compare(
+        None, queue(rate_per_s=5.0, count=4), [Term("job.ttft_s", "at_most", 1.0)], Budget(replications=4, jobs=1)
+    )
+    assert outcome.terms[0].interval is not None
+    assert outcome.terms[0].interval[0] >= 0
