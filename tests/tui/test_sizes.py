@@ -76,7 +76,7 @@ async def test_no_colour_still_tells_verdicts_apart(open_tutor: OpenTutor, monke
         assert "unsure" in text
 
 
-@pytest.mark.parametrize("theme", ["tutor-light", "ansi-dark", "ansi-light"])
+@pytest.mark.parametrize("theme", ["tutor-light", "tutor-contrast", "ansi-dark", "ansi-light"])
 async def test_other_themes_show_the_same_words(open_tutor: OpenTutor, theme: str) -> None:
     async with open_tutor() as pilot:
         pilot.app.theme = theme
