@@ -65,7 +65,6 @@ GAP = ("id", "ticks")
 
 OFF, STARTING, READY, DRAINING, LOST = range(5)
 """Values of a replica's `state`. Draining: finishes what it has. Lost: its machine comes back."""
-STATE_NAMES = ("off", "starting", "ready", "draining", "lost")
 STATE = ("replica", "state", "since")
 """A replica's state from a tick on."""
 

@@ -47,10 +47,6 @@ class Sequence:
     stretches: list[tuple[int, int, int]] = field(default_factory=list)
     """Further stretches: replica, first run, last run."""
 
-    @property
-    def prompt_left(self) -> int:
-        return self.prompt_tokens - self.computed
-
 
 class Replica(Protocol):
     """One server. All calls carry the present instant in ticks, never less than the one before."""

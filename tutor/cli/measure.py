@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _HELP = {"help_option_names": ["-h", "--help"]}
 _FILE = click.Path(path_type=Path, dir_okay=False)
 INTERRUPTED = 130
-SCENARIO_HELP = "a YAML file, or a name that `tutor sim list` shows"
 
 
 @click.group(name="measure", context_settings=_HELP)

@@ -24,7 +24,6 @@ from tutor.evaluation.attacks.words import (
     name_of,
     pick,
 )
-from tutor.grading.text import content_words
 
 Maker = Callable[[random.Random, Question], tuple[str, ...]]
 
@@ -376,9 +375,3 @@ PATTERNS: Final[tuple[tuple[int, str, Maker], ...]] = tuple(
 
 CONTRADICTS: Final = frozenset({18, 19})
 """Patterns that state other values: beside a right answer they rightly cost its result."""
-
-
-def key_terms(question: Question) -> tuple[str, ...]:
-    """The content words of what earns the points, as stems, in order."""
-    texts = [t for g in question.criteria.values() for t in (g.statement, *g.key_points)]
-    return tuple(dict.fromkeys(w for t in texts for w in content_words(t)))
