@@ -76,11 +76,6 @@ class Settings(BaseModel):
         """Where `tutor eval calibrate` keeps what it found for each model."""
         return self.data_dir / "calibrations"
 
-    @property
-    def packs_dir(self) -> Path:
-        """Where packs of one's own may be put without naming a folder."""
-        return self.data_dir / "packs"
-
     def explain(self) -> tuple[Explained, ...]:
         """Every setting with its value and source, for `tutor doctor`."""
         return tuple(
