@@ -178,7 +178,7 @@ def test_a_table_of_figures_stands_below_the_command_that_gave_them(page: Path) 
 def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     site = tmp_path / "site"
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)],
         cwd=TOP,
         capture_output=True,
         text=True,
