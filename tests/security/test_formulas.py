@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from question_bank.errors import FormulaError
+from question_bank import load_bank
+from question_bank.errors import BankError, DrawError, FormulaError
 from question_bank.formula import FUNCTIONS, MAX_LENGTH, MAX_MAGNITUDE, evaluate
+from question_bank.schema_items import Exercise
+from question_bank.variants import build_question
+from tests.question_bank.bank_kit import exercise, lesson, write_pack
 
 LIMIT_S = 0.5
 
@@ -50,6 +56,35 @@ def test_a_formula_that_explodes_is_refused_at_once(formula: str) -> None:
     with pytest.raises(FormulaError):
         evaluate(formula, {"x": 1.0})
     assert time.perf_counter() - began < LIMIT_S
+
+
+ENDLESS: dict[str, dict[str, Any]] = {
+    "a range of a thousand billion": {"range": [0, 1e12], "step": 0.001},
+    "steps of next to nothing": {"range": [80, 120], "step": 1e-300},
+}
+
+
+@pytest.mark.parametrize("range_", ENDLESS.values(), ids=ENDLESS)
+def test_a_parameter_with_endless_values_is_refused(range_: dict[str, Any], tmp_path: Path) -> None:
+    parameters = exercise()["parameters"]
+    parameters["wait_ms"] = {"label": "wait", "unit": "ms", "default": 100, **range_}
+    with pytest.raises(BankError, match="steps"):
+        item_in(tmp_path, parameters=parameters)
+
+
+def test_a_draw_that_can_never_succeed_ends(tmp_path: Path) -> None:
+    began = time.perf_counter()
+    with pytest.raises(DrawError, match="no values found"):
+        build_question(item_in(tmp_path, constraints=["wait_ms > 1000"]), 3)
+    assert time.perf_counter() - began < 4 * LIMIT_S
+
+
+def item_in(folder: Path, **changes: Any) -> Exercise:
+    """The only exercise of a pack that holds nothing else."""
+    write_pack(folder, lesson(exercise(**changes)))
+    item = load_bank([folder], built_in=False).item("tiny/lesson/sum")
+    assert isinstance(item, Exercise)
+    return item
 
 
 _NUMBERS = st.sampled_from(["0", "1", "9", "64", "0.5", "1e18", "x", "999999999"])
