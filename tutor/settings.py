@@ -54,7 +54,7 @@ class Settings(BaseModel):
     mode: Literal["study", "interview"] = "study"
     """`study` coaches after each answer; `interview` is silent until the end."""
     theme: Annotated[str, Field(min_length=1, max_length=100)] = "textual-dark"
-    """tutor-dark (as textual-dark), tutor-light, tutor-contrast, or ansi-dark and ansi-light, the terminal's own colours."""
+    """tutor-dark (or textual-dark), tutor-light, tutor-contrast; ansi-dark, ansi-light: the terminal's own colours."""
     draft_save_s: Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)] = 0.5
     """Seconds of quiet after which the text being typed is written to the disk."""
     model: ModelSettings = ModelSettings()

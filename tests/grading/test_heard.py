@@ -7,8 +7,8 @@ from functools import cache
 from question_bank import Question, build_question, load_bank
 from rubrics.answer_gold import load_split
 from tutor.evaluation.attacks import attacks_on
-from tutor.grading.heard import coherence, doubtful, heard, longest_run
-from tutor.grading.text import is_foreign
+from tutor.grading.heard import coherence, heard, longest_run, scattered, sound
+from tutor.grading.text import fold, is_foreign, sentences
 
 ITEM = "serving/prefill-decode/completion-time"
 
@@ -30,7 +30,9 @@ def test_a_denied_sentence_is_blanked_and_the_rest_keeps_its_place() -> None:
 def test_a_right_answer_is_heard_whole() -> None:
     full = question().example_answers[0].text
     assert heard(question(), full) == full
-    assert doubtful(question(), full) == ""
+    parts = sentences(fold(full).text)
+    assert sound(question(), parts) == frozenset(range(len(parts)))
+    assert scattered(question(), [part.text for part in parts]) == frozenset()
     assert heard(question(), "") == ""
 
 
@@ -41,7 +43,7 @@ def test_runs_and_coherence_by_hand() -> None:
 
 
 def test_labelled_answers_are_heard() -> None:
-    bank, whole, doubted, characters, lost = load_bank(), 0, 0, 0, 0
+    bank, whole, doubted, characters, lost = load_bank(), 0, 0.0, 0, 0
     for labelled in load_split().calibration:
         if is_foreign(labelled.answer):
             continue
@@ -51,13 +53,18 @@ def test_labelled_answers_are_heard() -> None:
         characters += len(labelled.answer.replace(" ", ""))
         lost += len(labelled.answer.replace(" ", "")) - len(left.replace(" ", ""))
         whole += 1
-        doubted += bool(doubtful(asked, labelled.answer))
+        parts = sentences(fold(labelled.answer).text)
+        doubted += 1 - len(sound(asked, parts)) / max(1, len(parts))
     assert lost / characters < 0.09
     assert doubted / whole < 0.12
 
 
-def test_nonsense_and_shuffled_words_are_doubted() -> None:
-    for pattern, at_least in (("nonsense in good grammar", 0.75), ("words of the reference shuffled", 0.75)):
+def test_nonsense_and_shuffled_words_are_not_believed() -> None:
+    for pattern, at_least in (("nonsense in good grammar", 0.4), ("words of the reference shuffled", 0.6)):
         texts = [a.text for seed in range(3) for a in attacks_on(question(), seed) if a.pattern == pattern]
-        silent = [t for t in texts if doubtful(question(), t) or not heard(question(), t).strip()]
-        assert len(silent) / len(texts) >= at_least, pattern
+        believed = 0
+        for text in texts:
+            parts = sentences(fold(text).text)
+            kept = [parts[n].text for n in sorted(sound(question(), parts))]
+            believed += len(kept) > len(scattered(question(), kept))
+        assert 1 - believed / len(texts) >= at_least, pattern

@@ -18,6 +18,7 @@ from rubrics import CriterionId
 from tutor.grading.directions import Way, agreement, ways
 from tutor.grading.doubts import stance
 from tutor.grading.evidence_words import CONNECTIVE, EFFECT, MEASURE, TALK, says_something
+from tutor.grading.heard import scattered
 from tutor.grading.likeness import SentenceEncoder, likeness
 from tutor.grading.models import CRITERIA, Quote
 from tutor.grading.refuting import concedes, outcome
@@ -35,6 +36,8 @@ FEATURES: dict[CriterionId, tuple[str, ...]] = {
 """The measures of each criterion without an encoder."""
 NEAR = "near"
 """The measure that an encoder adds."""
+_CARRYING = 3
+"""Sentences of a criterion that are looked at together for whether they hang together."""
 TAKES_AWAY = frozenset({"slip", "against"})
 """Measures that speak against the point."""
 
@@ -49,6 +52,8 @@ class Evidence:
     note: str
     silent: bool = False
     """The answer has no sentence at all that says something, so there is nothing that could have been missed."""
+    sound: dict[str, float] | None = None
+    """The measures from the sentences alone that can be believed by their words; None where those are all."""
 
 
 def reference_words(question: Question, criterion: CriterionId) -> frozenset[str]:
@@ -324,6 +329,7 @@ def find_all(
     """
     reading = read_answer(question, answer)
     lines = _lines(question, reading, rubric_words)
+    kept = [line for line in lines if line.place in reading.believed]
     found: dict[CriterionId, Evidence] = {}
     for criterion in criteria:
         if not lines:
@@ -331,27 +337,41 @@ def find_all(
             note = "says nothing about it in a sentence"
             found[criterion] = Evidence(criterion, dict.fromkeys(names, 0.0), None, note, silent=True)
             continue
-        if criterion == "reasoning":
-            features, weighed = _reasoning(question, reading, lines)
-        elif criterion == "failure":
-            features, weighed = _failure(question, lines)
-        elif criterion == "verification":
-            features, weighed = _verification(question, lines)
-        else:
-            features, weighed = _result(question, lines)
+        features, weighed = _measured(question, criterion, reading, lines, encoder)
         note = _note(question, criterion, features)
-        if encoder is not None:
-            texts = [
-                (line.place, line.sentence.text) for line in lines if criterion == "verification" or not line.refutes
-            ]
-            features[NEAR] = likeness(encoder, question, criterion, texts)
-            if features.get("slip"):
-                # What rests on a slip reads much like the reference; that speaks not for it.
-                features[NEAR] = min(0.0, features[NEAR])
+        carrying = [line for _, line in sorted(weighed, key=lambda pair: -pair[0])[:_CARRYING]]
+        apart = {carrying[n].place for n in scattered(question, [line.sentence.text for line in carrying])}
+        believed = [line for line in kept if line.place not in apart]
+        only = _measured(question, criterion, reading, believed, encoder)[0] if len(believed) < len(lines) else None
         weight, best = max(weighed, key=lambda pair: pair[0], default=(0.0, lines[0]))
         quote = _quote(reading, best.sentence) if weight > 0 else None
-        found[criterion] = Evidence(criterion, features, quote, note)
+        found[criterion] = Evidence(criterion, features, quote, note, sound=only)
     return found
+
+
+def _measured(
+    question: Question,
+    criterion: CriterionId,
+    reading: Reading,
+    lines: list[_Line],
+    encoder: SentenceEncoder | None,
+) -> tuple[dict[str, float], Weighed]:
+    """The measures of one criterion from these sentences, and how much each of them carries."""
+    if criterion == "reasoning":
+        features, weighed = _reasoning(question, reading, lines)
+    elif criterion == "failure":
+        features, weighed = _failure(question, lines)
+    elif criterion == "verification":
+        features, weighed = _verification(question, lines)
+    else:
+        features, weighed = _result(question, lines)
+    if encoder is not None:
+        texts = [(line.place, line.sentence.text) for line in lines if criterion == "verification" or not line.refutes]
+        features[NEAR] = likeness(encoder, question, criterion, texts)
+        if features.get("slip"):
+            # What rests on a slip reads much like the reference; that speaks not for it.
+            features[NEAR] = min(0.0, features[NEAR])
+    return features, weighed
 
 
 def find_evidence(

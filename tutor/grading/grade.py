@@ -12,7 +12,6 @@ from question_bank.question import Question
 from rubrics import CriterionId, Rubric, load_rubric
 from tutor.grading.combine import Combiner, calibration_name, combiner_for
 from tutor.grading.evidence import Evidence, find_all, quote_stands
-from tutor.grading.heard import doubtful
 from tutor.grading.judge import PROMPT_HASH, AnchorCache, JudgeError, Judgement, judge
 from tutor.grading.likeness import SentenceEncoder
 from tutor.grading.models import CRITERIA, CriterionGrade, Grade, Provenance, Quote, Verdict
@@ -89,12 +88,8 @@ def _decide(
     anchored: float | None,
     trusted: bool = True,
     model: str = "",
-    doubt: str = "",
 ) -> CriterionGrade:
-    """One criterion from its evidence and, where a model was asked, its anchored logit.
-
-    `doubt` says why the whole answer had better not be believed by its words alone.
-    """
+    """One criterion from its evidence and, where a model was asked, its anchored logit."""
     criterion, quote = evidence.criterion, evidence.quote
     made_of: dict[str, Any] = {"features": {n: round(v, 4) for n, v in evidence.features.items()}, "anchored": anchored}
     if quote is None or not quote_stands(quote, answer):
@@ -111,12 +106,17 @@ def _decide(
             reason=f"{model} is too small to grade; the answer {evidence.note}.",
         )  # fmt: skip
     verdict = combiner.verdict(p_met)
-    if doubt and verdict == "met" and (anchored is None or anchored <= 0):
-        # The right words alone: nothing is given for them unless the model, too, hears the point made.
+    if verdict == "met" and evidence.sound is not None and (anchored is None or anchored <= 0):
+        only = combiner.probability(criterion, evidence.sound, anchored or 0.0)
+    else:
+        only = 1.0
+    if verdict == "met" and combiner.verdict(only) != "met":
+        # The right words in sentences that do not hang together: nothing is given for them, unless the model, too,
+        # hears the point made.
         return CriterionGrade(
             criterion=criterion, verdict="unsure", quote=quote, p_met=round(p_met, 4), **made_of,
             decided_by="evidence" if anchored is None else "model",
-            reason=f"The answer {evidence.note}, but {doubt}.",
+            reason=f"The answer {evidence.note}, but in sentences that do not hang together or are not its own.",
         )  # fmt: skip
     reason = f"The answer {evidence.note}{'; not enough for this point' if verdict == 'not_met' else ''}."
     if verdict != "met" and alone > 0.5 + combiner.margin and anchored is not None:
@@ -228,7 +228,6 @@ async def _grade_rest(
 ) -> None:
     """The criteria that code alone does not decide."""
     open_ = []
-    doubt = doubtful(question, answer)
     for criterion, evidence in found.items():
         if foreign and asking is None:
             settle(
@@ -241,7 +240,7 @@ async def _grade_rest(
             )
         elif asking is None or (evidence.quote is None and not foreign):
             # Nothing to quote: no "met" could stand, so no model is asked.
-            settle(_decide(combiner, evidence, answer, None, doubt=doubt))
+            settle(_decide(combiner, evidence, answer, None))
         else:
             open_.append(criterion)
     if asking is None or not open_:
@@ -265,7 +264,7 @@ async def _grade_rest(
         if foreign:
             settle(_by_model_alone(found[criterion], answer, anchored, combiner.margin, asking.endpoint.model, trusted))
         else:
-            settle(_decide(combiner, found[criterion], answer, anchored, trusted, asking.endpoint.model, doubt))
+            settle(_decide(combiner, found[criterion], answer, anchored, trusted, asking.endpoint.model))
 
 
 def _by_model_alone(

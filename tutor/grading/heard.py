@@ -8,6 +8,7 @@ where terms of the matter stand beside others that nowhere in the item's own tex
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -23,9 +24,6 @@ LEAST_COHERENCE = 0.25
 """Share of neighbouring terms that also stand together in the item's texts; half of prose's, twice that of nonsense."""
 _ENOUGH_PAIRS = 4
 _SCATTERED, _SCATTERED_PAIRS = 0.4, 5
-_JUMBLED = 0.06
-_FEWEST_TERMS = 4
-_SENSELESS, _ENOUGH_IN_ALL = 0.2, 6
 _CONDITION = re.compile(r"\b(?:if|should|unless|were|would|when|otherwise|in case)\b", re.IGNORECASE)
 _WITHIN = 9
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -99,45 +97,34 @@ def says(question: Question, sentence: str) -> bool:
     return stance(sentence) == "stated" and makes_sense(question, sentence)
 
 
-def sensible(question: Question, parts: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    """The sentences that make sense; none where hardly any of the answer's terms stand together as the matter's do.
+def sound(question: Question, parts: Sequence[Sentence]) -> frozenset[int]:
+    """The places of the sentences that can be believed by their words: stated, in order, and hanging together.
 
     What denies, asks or reports as a whole is left out, with what goes on from it after a semicolon; a condition
-    ("if it stays, I am wrong") is none of these.
+    ("if it stays, I am wrong") is none of these. What stands beside a sentence is no reason to doubt it.
     """
-    found = [coherence(question, part.text) for part in parts]
-    known, pairs = sum(k for k, _ in found), sum(n for _, n in found)
-    if pairs >= _ENOUGH_IN_ALL and known < _SENSELESS * pairs:
-        return ()
-    whole = " ".join(part.text for part in parts)
-    if len(_terms(question, whole)) < _FEWEST_TERMS and not _NUMBER.search(whole):
-        return ()  # a word or two of the matter among others say nothing about it
-    kept: list[Sentence] = []
+    kept: set[int] = set()
     going_on = dropped = False
-    for part in parts:
+    for place, part in enumerate(parts):
         carried = going_on and dropped
         going_on = part.text.endswith(";")
         dropped = carried or (stance(part.text) != "stated" and not _CONDITION.search(part.text))
-        if not dropped and makes_sense(question, part.text):
-            kept.append(part)
-    return tuple(kept)
+        if not dropped and makes_sense(question, part.text) and not breaks(part.text)[0]:
+            kept.add(place)
+    return frozenset(kept)
 
 
-def doubtful(question: Question, answer: str) -> str:
-    """Why a whole answer had better not be believed by its words alone; "" where nothing speaks against it.
+def scattered(question: Question, texts: Sequence[str]) -> frozenset[int]:
+    """Which of some sentences put the matter's terms beside each other as the matter never does.
 
-    One labelled answer in ten is doubtful in this sense, and four of five made of the right words without sense. What
-    evidence alone would call met is then unsure.
+    One sentence has too few pairs of terms to tell; taken together they do, and then only those stay that show by pairs
+    of their own that they know the matter.
     """
-    known = pairs = broken = ordered = 0
-    for sentence in sentences(fold(answer).text):
-        here, of = coherence(question, sentence.text)
-        known, pairs = known + here, pairs + of
-        wrong, among = breaks(sentence.text)
-        broken, ordered = broken + wrong, ordered + among
-    if pairs >= _SCATTERED_PAIRS and known < _SCATTERED * pairs:
-        return "its terms stand together in ways that are not the matter's"
-    return "its words stand in no order" if broken and broken >= _JUMBLED * ordered else ""
+    found = [coherence(question, text) for text in texts]
+    known, pairs = sum(k for k, _ in found), sum(n for _, n in found)
+    if pairs < _SCATTERED_PAIRS or known >= _SCATTERED * pairs:
+        return frozenset()
+    return frozenset(n for n, (k, of) in enumerate(found) if of < 2 or k < _SCATTERED * of)
 
 
 def heard(question: Question, answer: str) -> str:

@@ -15,7 +15,7 @@ from tutor.grading.chains import Chain, read_chains
 from tutor.grading.changes import bounds, direction_of, is_delta
 from tutor.grading.cues import Pairs, find_cues, label_above, outside, pair, per_pairs, phrases_of, table_pairs, within
 from tutor.grading.doubts import doubted, retracted, scorned
-from tutor.grading.heard import sensible
+from tutor.grading.heard import sound
 from tutor.grading.markup import plain
 from tutor.grading.names import Spans
 from tutor.grading.number_forms import decimal_mark
@@ -82,12 +82,12 @@ class Use:
 class Reading:
     """All numbers of an answer with what they are for.
 
-    `parts` are all sentences, `sentences` those that make sense, which alone carry evidence (see `heard`).
+    `parts` are all sentences, `believed` the places of those that can be believed by their words (see `heard`).
     """
 
     folded: Folded
     parts: tuple[Sentence, ...]
-    sentences: tuple[Sentence, ...]
+    believed: frozenset[int]
     reads: tuple[Read, ...]
     chains: tuple[Chain, ...]
     uses: tuple[Use, ...]
@@ -319,7 +319,7 @@ def read_answer(question: Question, answer: str) -> Reading:
     reads = _as_marked(text, read_folded(folded))
     if len(reads) > _MOST_NUMBERS:
         listed = tuple(Use(r, "listed", None, False, None) for r in reads)
-        return Reading(folded, parts, sensible(question, parts), reads, (), listed)
+        return Reading(folded, parts, sound(question, parts), reads, (), listed)
     reads = shares(text, two_ends(text, reads, question), question)
     chains = read_chains(text, reads)
     whole = _quotients(text, reads, chains, question)
@@ -392,4 +392,4 @@ def read_answer(question: Question, answer: str) -> Reading:
                 taken_back.covers(read.start) or doubted(_around(text, reads, parts, starts_of, index)),
             )
         )
-    return Reading(folded, parts, sensible(question, parts), reads, chains, tuple(uses))
+    return Reading(folded, parts, sound(question, parts), reads, chains, tuple(uses))
