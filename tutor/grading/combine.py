@@ -18,6 +18,7 @@ COEFFICIENTS = Path(__file__).with_name("coefficients.yaml")
 """Those for no model and no encoder."""
 CAUTIOUS = 0.3
 """The weight of an anchored logit of a model that was never set beside labels: it tips what is close, no more."""
+_MAX_BYTES = 64 * 1024
 _ANCHORED_LIMIT = 4.0
 
 
@@ -60,7 +61,21 @@ class Combiner(BaseModel):
 @cache
 def load_combiner(path: Path = COEFFICIENTS) -> Combiner:
     """The coefficients of a file; those for no model and no encoder when none is named."""
-    return Combiner.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    return _read(path)
+
+
+def _read(path: Path) -> Combiner:
+    """A file of coefficients, which may come from anybody. Raises OSError, ValueError or yaml.YAMLError."""
+    if path.stat().st_size > _MAX_BYTES:
+        raise ValueError(f"larger than {_MAX_BYTES // 1024} KiB")
+    text = path.read_text("utf-8")
+    try:
+        # Aliases make an enormous value of a small text, and an error about it would be written out in full.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader)):
+            raise ValueError("aliases (*name) are not allowed")
+        return Combiner.model_validate(yaml.safe_load(text))
+    except (LookupError, OverflowError, RecursionError) as error:
+        raise ValueError("not plain YAML") from error
 
 
 def calibration_name(model: str | None, encoder: bool) -> str:
@@ -78,7 +93,7 @@ def combiner_for(model: str | None, encoder: bool, folder: Path | None = None) -
     name = calibration_name(model, encoder)
     if folder is not None and (own := folder / f"{name}.yaml").is_file():
         try:
-            return Combiner.model_validate(yaml.safe_load(own.read_text("utf-8")))
+            return _read(own)
         except (OSError, ValueError, yaml.YAMLError):
             pass
     if name == "none":
