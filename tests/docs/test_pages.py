@@ -174,6 +174,21 @@ def test_a_table_of_figures_stands_below_the_command_that_gave_them(page: Path) 
             assert COMMAND.search(chapter) or COMMAND.search(opening), chapter.splitlines()[0]
 
 
+def test_how_far_to_trust_the_grader_is_the_same_on_every_page() -> None:
+    """Agreement by point, as measured in docs/evaluation.md, wherever it is told again."""
+    evaluation, coaches, readme = (
+        (TOP / page).read_text(encoding="utf-8") for page in ("docs/evaluation.md", "docs/coaches.md", "README.md")
+    )
+    row = re.search(r"^\| evidence with the encoder \|(.*)$", evaluation, re.MULTILINE)
+    assert row is not None
+    reasoning, failure, verification = re.findall(r"(\.\d\d) \(", row[1])[:3]
+    told = dict(re.findall(r"^\| (reasoning|failure case|verification) \| (\.\d\d) \|", coaches, re.MULTILINE))
+    assert told == {"reasoning": reasoning, "failure case": failure, "verification": verification}
+    assert re.findall(r"κ (\.\d\d) on the reasoning, (\.\d\d) on the failure case and (\.\d\d) on the", readme) == [
+        (reasoning, failure, verification)
+    ]
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     site = tmp_path / "site"
