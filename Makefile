@@ -44,7 +44,7 @@ test-all: $(VENV)/.dev ## also the slow tests and those against a real llama.cpp
 	@$(BIN)/python -m pytest -q -m "slow or model or not slow"
 
 lint: $(VENV)/.dev ## ruff: rules and format
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/deptry --no-ansi .
 
 types: $(VENV)/.dev ## mypy, strict, over source and tests
 	@$(BIN)/mypy

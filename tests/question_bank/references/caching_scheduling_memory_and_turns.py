@@ -78,3 +78,19 @@ def _(p: P) -> R:
 
     services = [p["long"]] + [p["short"]] * int(p["short_count"])
     return {"fcfs": mean_wait(services), "sjf": mean_wait(sorted(services))}
+
+
+@reference("more-room")
+def _(p: P) -> R:
+    """Step by step: as many prompts as fit are read together, and leave together."""
+
+    def mean(room: int) -> float:
+        left, now, ends = 4 * int(p["fit"]), 0.0, list[float]()
+        while left:
+            here = min(room, left)
+            now += p["base_ms"] + here * p["prompt"] * p["us"] / 1000
+            ends += [now] * here
+            left -= here
+        return sum(ends) / len(ends)
+
+    return {"before_ms": mean(int(p["fit"])), "after_ms": mean(2 * int(p["fit"]))}
