@@ -7,12 +7,26 @@ would obey, here, for all commands and for the libraries that they use.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TextIO, cast
+from typing import NoReturn, TextIO, cast
 
 from tutor.text import sanitize
+
+# What a terminal without our signs shows in their place. "?" would be wrong for a tick: it is the sign of "unsure".
+PLAIN = {"✓": "+", "✗": "x", "–": "-", "—": "-", "−": "-", "…": "...", "≈": "~", "≤": "<=", "≥": ">=", "→": "->"}
+
+
+def writable(text: str, encoding: str) -> str:
+    """`text` with what `encoding` cannot say replaced, signs by their plain likeness and the rest by `?`."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = "".join(PLAIN.get(sign, sign) for sign in text)
+        return plain.encode(encoding, "replace").decode(encoding)
+    return text
 
 
 class _Guard:
@@ -26,8 +40,25 @@ class _Guard:
             raise TypeError(f"a text stream takes str, not {type(text).__name__}")  # click asks by trying
         # Our own progress begins with a return, to write over itself; anyone else's would hide what stands there.
         start = "\r" if text.startswith("\r") and not text.startswith("\r\n") else ""
-        self._stream.write(start + sanitize(text[len(start) :]))
+        clean = sanitize(text[len(start) :])
+        try:
+            self._stream.write(start + writable(clean, self._stream.encoding or "utf-8"))
+        except BrokenPipeError:
+            self._reader_is_gone()
         return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._reader_is_gone()
+
+    def _reader_is_gone(self) -> NoReturn:
+        """Whoever read has read enough (`| head`): no failure, though click would make it one."""
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, self._stream.fileno())  # what is still buffered goes there at the end
+        os.close(nothing)
+        raise SystemExit(0)
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:

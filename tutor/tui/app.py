@@ -22,6 +22,7 @@ from textual.screen import Screen
 from tutor.errors import TutorError
 from tutor.tui import theme
 from tutor.tui.bindings import bindings, key_for
+from tutor.tui.ending import Ending, speak_utf8
 from tutor.tui.model_state import ModelState, short_model
 from tutor.tui.screens.base import TutorScreen
 from tutor.tui.screens.home import HomeScreen
@@ -107,6 +108,8 @@ class TutorApp(App[int]):
         """Show Home; everything that takes time starts once that is on the terminal."""
         self.choose_theme()
         self.push_screen(HomeScreen())
+        if not (self.is_web or self.is_headless):
+            self._ending = Ending(self)
         self.set_interval(1.0, self._tick)
         self.call_after_refresh(self._open_domain)
 
@@ -397,6 +400,12 @@ class TutorApp(App[int]):
         """Asked to end from outside, as when a browser's window is closed: what is typed is kept first."""
         self.keep_all()
 
+    def _handle_exception(self, error: Exception) -> None:
+        """A flaw of the program ends it; what is typed is kept first."""
+        with suppress(Exception):  # the flaw may be in the keeping itself
+            self.keep_all()
+        super()._handle_exception(error)
+
     async def action_quit(self) -> None:
         """Textual's own quit goes the same way."""
         await self.action_leave()
@@ -430,6 +439,7 @@ async def choose(settings: Settings, said: Callable[[str], None]) -> ModelChoice
 
 def run(settings: Settings) -> int:
     """Show the program on this terminal until the person leaves; the exit code is 0 unless it broke."""
+    speak_utf8()
     app = TutorApp(settings)
     try:
         return app.run() or app.return_code or 0
