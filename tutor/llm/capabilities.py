@@ -73,7 +73,7 @@ async def _honours_schema(endpoint: Endpoint, limits: Deadlines) -> bool:
     try:
         reply = await complete(endpoint, question, limits)
         return bool(json.loads(reply.text) == {"colour": "teal"})
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter from ten thousand brackets
         return False
     except LlmError as error:
         if error.kind in _NO_FEATURE:

@@ -91,8 +91,7 @@ def open_client(base_url: str, wire: Wire, *, connect_s: float, read_s: float) -
         wire.retry_after = response.headers.get("retry-after")
         wire.ended = False
         if response.status_code >= 400:
-            await response.aread()
-            wire.body = response.content[:_BODY_LIMIT_BYTES].decode("utf-8", "replace")
+            wire.body = (await _beginning(response)).decode("utf-8", "replace")
         else:
             wire.body = ""
             assert isinstance(response.stream, httpx.AsyncByteStream)
@@ -105,6 +104,22 @@ def open_client(base_url: str, wire: Wire, *, connect_s: float, read_s: float) -
         headers={"Accept-Encoding": "identity"},  # so that the end of the reply can be seen in the bytes
         event_hooks={"response": [remember]},
     )
+
+
+async def _beginning(response: httpx.Response) -> bytes:
+    """What an error says first, in place of its whole body: some servers never end one."""
+    import httpx
+
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    parts = b""
+    async for piece in response.stream:
+        parts += piece
+        if len(parts) >= _BODY_LIMIT_BYTES:
+            break
+    await response.stream.aclose()
+    parts = parts[:_BODY_LIMIT_BYTES]
+    response.stream = httpx.ByteStream(parts)  # what the SDK reads afterwards
+    return parts
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
