@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, CookieJar, WSServerHandshakeError, web
 
-from tutor.serve.site import Site
+from tutor.serve.site import SESSION_S, Site
 from tutor.serve.users import User, add_user, read_users
 
 
@@ -119,3 +119,14 @@ async def test_a_connection_is_a_program_and_its_end_is_the_programs(tmp_path: P
                 await asyncio.sleep(0.05)
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+async def test_a_session_ends_here_and_not_only_in_the_browser(tmp_path: Path) -> None:
+    async with Running(tmp_path, with_users=True) as running:
+        assert await running.enter(running.tokens["anna"]) == 303
+        async with running.client.get(running.url, allow_redirects=False) as reply:
+            assert reply.status == 200
+        ((session, (name, until_s)),) = running.site.sessions.items()
+        running.site.sessions[session] = name, until_s - SESSION_S
+        async with running.client.get(running.url, allow_redirects=False) as reply:
+            assert (reply.status, reply.headers["Location"]) == (303, "/enter")

@@ -85,6 +85,7 @@ def test_beyond_this_machine_it_takes_an_origin_with_tls_and_tokens() -> None:
         ("127.0.0.1", "https://tutor.example.org/path", True, "no origin"),
         ("127.0.0.1", "https://a:b@tutor.example.org", True, "no origin"),
         ("127.0.0.1", "tutor.example.org", True, "no origin"),
+        ("127.0.0.1", "https://tutor.example.org:99999", True, "no origin"),
     ):
         with pytest.raises(TutorError, match=said):
             origins_for(host, 8010, origin, users)

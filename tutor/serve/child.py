@@ -6,25 +6,48 @@ can be read by every user of the machine.
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 from tutor.errors import TutorError
-from tutor.settings import load_settings
+from tutor.paths import ensure_private_dir
+from tutor.settings import Settings, load_settings
+
+ONE_OF_MANY = "--one-of-many"
 
 
 def main() -> int:
-    """`child DATA_DIR [CONFIG]`; the settings' other values come as variables."""
+    """`child [--one-of-many] DATA_DIR [CONFIG]`; the settings' other values come as variables."""
     from tutor.tui.app import run
 
-    flags: dict[str, object] = {"data_dir": Path(sys.argv[1])}
-    if len(sys.argv) > 2:
-        flags["config"] = Path(sys.argv[2])
+    arguments = sys.argv[1:]
+    many = arguments[0] == ONE_OF_MANY
+    data_dir, *config = (Path(one).absolute() for one in arguments[int(many) :])
+    flags: dict[str, object] = {"data_dir": data_dir}
+    if config:
+        flags["config"] = config[0]
     try:
-        return run(load_settings(flags))
+        settings = load_settings(flags)
+        return run(alone(settings, config) if many else settings)
     except TutorError as error:
         print(f"tutor: {error}", file=sys.stderr)  # noqa: T201 - the server shows it to whoever runs it
         return error.exit_code
+
+
+def alone(settings: Settings, config: list[Path]) -> Settings:
+    """Close this process off from other people's files; names that one types begin in one's own folder."""
+    from tutor.serve.confine import confine
+
+    own = settings.data_dir
+    scratch = ensure_private_dir(own / "scratch")
+    settings = settings.model_copy(update={"bank_dirs": tuple(one.absolute() for one in settings.bank_dirs)})
+    tempfile.tempdir = str(scratch)
+    os.environ |= {"HOME": str(own), "TMPDIR": str(scratch), "MPLCONFIGDIR": str(scratch)}
+    os.chdir(own)
+    confine(own, own.parent.parent, [*settings.bank_dirs, settings.model_dir.absolute(), *config])
+    return settings
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from textual_serve.app_service import AppService
 
+from tutor.serve.child import ONE_OF_MANY
+
 KEEP_S: Final = 5.0
 """For a program to keep what is typed and end by itself."""
 SMALLEST, LARGEST = 10, 1000
@@ -24,9 +26,12 @@ SMALLEST, LARGEST = 10, 1000
 class Child(AppService):
     """One program; `stop` leaves no process behind."""
 
-    def __init__(self, data_dir: Path, config: Path | None, variables: Mapping[str, str], **service: Any) -> None:
+    def __init__(
+        self, data_dir: Path, config: Path | None, variables: Mapping[str, str], one_of_many: bool, **service: Any
+    ) -> None:
         super().__init__("tutor", **service)
-        self._arguments = [str(data_dir), *([str(config)] if config is not None else [])]
+        closed_off = [ONE_OF_MANY] if one_of_many else []
+        self._arguments = [*closed_off, str(data_dir), *([str(config)] if config is not None else [])]
         self._variables = variables
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:

@@ -59,8 +59,3 @@ def enter_page(problem: str = "") -> str:
         "<button>Come in</button></form></main></body>"
     )
     return _page("Tutor", "", body)
-
-
-def full_page(sentence: str) -> str:
-    """Why there is no program."""
-    return _page("Tutor", "", f"<body><main><h1>Tutor</h1><p>{escape(sentence)}</p></main></body>")

@@ -42,8 +42,12 @@ def origins_for(host: str, port: int, origin: str | None, with_users: bool) -> t
             )
         names = dict.fromkeys((host, "localhost", "127.0.0.1"))
         return tuple(f"http://{f'[{name}]' if ':' in name else name}:{port}" for name in names)
-    parts = urlsplit(origin)
-    plain = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/") and not parts.query
+    try:
+        parts = urlsplit(origin)
+        port_given = parts.port  # raises for one that is no number, or above 65535
+    except ValueError:
+        raise TutorError(f"{origin!r} is no origin.", hint="Write it as https://tutor.example.org.") from None
+    plain = parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/") and not parts.query
     if not plain or parts.username is not None or parts.fragment:
         raise TutorError(f"{origin!r} is no origin.", hint="Write it as https://tutor.example.org, without a path.")
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
@@ -56,7 +60,10 @@ def origins_for(host: str, port: int, origin: str | None, with_users: bool) -> t
             "With --origin everybody who knows the address reaches it, so each person needs a token.",
             hint="Add people: tutor serve --users FILE --add NAME, then start with --users FILE.",
         )
-    return (f"{parts.scheme}://{parts.netloc}",)
+    # As browsers write it: small letters, and no port where it is the usual one.
+    name = (parts.hostname or "").lower()
+    usual = port_given in (None, {"https": 443, "http": 80}[parts.scheme])
+    return (f"{parts.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{port_given}'}",)
 
 
 def variables_for(settings: Settings, choice: ModelChoice) -> dict[str, str]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -49,7 +50,8 @@ class Site:
     """Settings that all programs get."""
     most: int = 20
     """Programs at the same time."""
-    sessions: dict[str, str] = field(default_factory=dict)
+    sessions: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Whose, and until when on the monotonic clock; a cookie that a browser keeps longer opens nothing."""
     children: dict[Child, str] = field(default_factory=dict)
 
     def app(self) -> web.Application:
@@ -96,7 +98,8 @@ class Site:
         """Who asks; None where a token is wanted first."""
         if not self.users:
             return LOCAL
-        return self.sessions.get(request.cookies.get(COOKIE, ""))
+        name, until_s = self.sessions.get(request.cookies.get(COOKIE, ""), (None, 0.0))
+        return name if monotonic() < until_s else None
 
     async def enter_form(self, request: web.Request) -> web.Response:
         """The place for a token."""
@@ -112,7 +115,7 @@ class Site:
             page = pages.enter_page("That token is not known here.")
             return web.Response(status=403, text=page, content_type="text/html")
         session = secrets.token_urlsafe(32)
-        self.sessions[session] = user.name
+        self.sessions[session] = user.name, monotonic() + SESSION_S
         while len(self.sessions) > 100_000:
             del self.sessions[next(iter(self.sessions))]
         response = web.Response(status=303, headers={"Location": "/"})
@@ -148,6 +151,7 @@ class Site:
             self.folder(name),
             self.config,
             self.variables,
+            one_of_many=bool(self.users),
             write_bytes=socket.send_bytes,
             write_str=socket.send_str,
             close=socket.close,
