@@ -65,6 +65,27 @@ def test_only_ones_own_folder_can_be_read_and_written(tmp_path: Path) -> None:
     assert (other / "tutor.db").read_bytes() == b"secret"
 
 
+WORKER = """
+import runpy, sys
+sys.argv = ["child", "--one-of-many", sys.argv[1], sys.argv[2]]
+runpy.run_module("tutor.serve.child", run_name="__mp_main__", alter_sys=True)
+open(sys.argv[3])
+"""
+
+
+def test_the_simulators_own_processes_are_closed_off_too(tmp_path: Path) -> None:
+    own, other = tmp_path / "users/anna", tmp_path / "users/ben"
+    for folder in (own, other):
+        folder.mkdir(parents=True)
+        (folder / "trace.csv").write_text("1")
+    codes = [
+        subprocess.run([sys.executable, "-c", WORKER, str(own), str(folder / "trace.csv")], capture_output=True)
+        for folder in (own, other)
+    ]
+    assert [done.returncode for done in codes] == [0, 1]
+    assert b"PermissionError" in codes[1].stderr
+
+
 @pytest.mark.parametrize(
     ("given", "sent"),
     [

@@ -25,6 +25,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     many = arguments[0] == ONE_OF_MANY
     data_dir, *config = (Path(one).absolute() for one in arguments[int(many) :])
+    sys.argv[1 + int(many)] = str(data_dir)  # the simulator's processes are told it, and start elsewhere
     flags: dict[str, object] = {"data_dir": data_dir}
     if config:
         flags["config"] = config[0]
@@ -52,3 +53,8 @@ def alone(settings: Settings, config: list[Path]) -> Settings:
 
 if __name__ == "__main__":
     sys.exit(main())
+if __name__ == "__mp_main__" and sys.argv[1:2] == [ONE_OF_MANY]:
+    # A process of the simulator, started by the program above: a scenario may name files to it.
+    from tutor.serve.confine import confine
+
+    confine(Path(sys.argv[2]), Path(sys.argv[2]).parent.parent)
