@@ -120,6 +120,8 @@ def test_a_sentence_is_shown_as_a_line_and_runs_only_when_told(
     assert "Not run" in shown.err
     assert sentence("bounded chunks keep the chat gaps under 50 ms", "--yes") == 2
     assert "Open    what chunk_tokens is changed to" in capsys.readouterr().out
+    assert sentence("With 512-token chunks the chat p95 gap stays under 50 ms, not always", "--yes") == 2
+    assert "Unread  not" in capsys.readouterr().out
     assert sentence("chunks are nice", "--yes") == 2
     assert "No claim that can be tested" in capsys.readouterr().err
     with open_store(tmp_path / "tutor.db") as store:

@@ -121,13 +121,14 @@ def _from_sentence(flags: dict[str, object], scenario: str, sentence: str, yes: 
             hint="Say which number lies where, such as: chat gaps stay under 50 ms.",
         )
     click.echo(f"Claim   {found.line}")
-    for label, texts in (("Usual", found.assumed), ("Open", found.missing)):
+    for label, texts in (("Usual", found.assumed), ("Open", found.missing), ("Unread", found.unread)):
         for text in texts:
             click.echo(f"{label:<8}{text}")
     if found.source != "rules":
         click.echo(f"Read by {found.source}")
     if not found.complete:
-        click.echo(f'Put what is open in the place of ?, and run: tutor claim {scenario} "LINE"', err=True)
+        todo = "Put what is open in the place of ?" if found.missing else "Add what was left unread, or leave it"
+        click.echo(f'{todo}, and run: tutor claim {scenario} "LINE"', err=True)
         return None
     if yes:
         return found.line

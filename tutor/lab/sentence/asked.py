@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,7 +20,8 @@ from tutor.lab.known_fields import addable
 from tutor.lab.quantities import ALL, BY_ID, STATISTICS
 from tutor.lab.scenario_text import check, leaves
 from tutor.lab.sentence import words
-from tutor.lab.sentence.parts import NAMES, OPEN, Change, Proposal, Statement, Text
+from tutor.lab.sentence.parts import NAMES, OPEN, Change, Proposal, Statement
+from tutor.lab.sentence.unread import multiple_or_number, unused
 from tutor.llm.complete import complete
 from tutor.llm.types import Capabilities, Deadlines, Endpoint, Message, Request
 
@@ -179,12 +181,14 @@ def proposal_of(
         statements.append(Statement(class_name, quantity, statistic, one.relation, amount))
     if not statements:
         return Proposal("", tuple(changes), missing=("a number that is measured",), source=source)
-    made = finish(changes, statements, Text(sentence), baseline, folder, classes, changed)
-    return Proposal(made.line, made.changes, made.statements, made.missing, made.assumed, source)
+    made = finish(changes, statements, baseline, folder, classes, changed)
+    left = unused(sentence, made.changes, known, [one.amount for one in made.statements])
+    return replace(made, unread=left, source=source)
 
 
 def _numbers(sentence: str) -> set[float]:
     found = {words.number_in(match[0]) for match in re.finditer(words.NUMBER, sentence, re.IGNORECASE)}
+    found |= {multiple_or_number(match[0]) for match in re.finditer(r"[a-z]+(?: [a-z]+)?", sentence.lower())}
     return {value for value in found if value is not None}
 
 

@@ -66,13 +66,15 @@ class Proposal:
     """What has to be said before it can run, a clause each."""
     assumed: tuple[str, ...] = ()
     """What the sentence did not say and the line takes as usual."""
+    unread: tuple[str, ...] = ()
+    """Words of the sentence that say something and are not in the line."""
     source: str = "rules"
     """`rules`, or the name of the model that proposed it."""
 
     @property
     def complete(self) -> bool:
         """Whether it could run once it is confirmed."""
-        return bool(self.line) and not self.missing
+        return bool(self.line) and not self.missing and not self.unread
 
 
 @dataclass
@@ -80,8 +82,16 @@ class Text:
     """The sentence, with what was understood blanked so that nothing is read twice."""
 
     text: str
-    missing: list[str] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
+    read: list[tuple[int, int]] = field(default_factory=list)
+    """The stretches that a statement was made of."""
+
+    def take(self, start: int, end: int) -> None:
+        """Mark a stretch as read; it may be read again."""
+        self.read.append((start, end))
+
+    def taken(self, start: int, end: int) -> bool:
+        """Whether any of a stretch was read."""
+        return any(a < end and start < b for a, b in self.read)
 
     def blank(self, start: int, end: int) -> None:
         self.text = self.text[:start] + " " * (end - start) + self.text[end:]

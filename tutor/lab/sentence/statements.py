@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from tutor.lab.quantities import BY_ID
 from tutor.lab.sentence import words
-from tutor.lab.sentence.parts import Statement
+from tutor.lab.sentence.parts import Statement, Text
 from tutor.lab.sentence.relations import Said, relations
+from tutor.lab.sentence.settings import class_pattern
 
 _BREAK: Final = re.compile(
     r"[,;]|\.(?!\d)|→|->|\b(?:and|but|while|whereas|yet|although|though|then|when|if|because|so)\b", re.IGNORECASE
@@ -26,8 +27,11 @@ class _Named(NamedTuple):
     quantity: str
 
 
-def statements_in(text: str, classes: Sequence[str]) -> list[Statement]:
-    said = relations(text)
+def statements_in(whole: Text, classes: Sequence[str]) -> list[Statement]:
+    """The statements, in order; the stretches that they were made of are marked as read."""
+    text = whole.text
+    # "in 95 % of cases" is a percentile: its number says nothing else.
+    said = relations(text, [m.span() for m in _STATISTIC.finditer(text) if "%" in m[0] or "cent" in m[0].lower()])
     named = [_Named(*m.span(), words.QUANTITIES[(m.lastindex or 1) - 1][0]) for m in QUANTITY.finditer(text)]
     found: list[Statement] = []
     pending: list[tuple[_Named, int, int]] = []
@@ -38,15 +42,19 @@ def statements_in(text: str, classes: Sequence[str]) -> list[Statement]:
         told = [one for one in said if start <= one.start < end]
         if not here and told:
             here = [_Named(*m.span(), words.VERBS_OF[(m.lastindex or 1) - 1][0])
-                    for m in _VERB_OF.finditer(text, start, end)] if not pending and not found else []  # fmt: skip
+                    for m in _VERB_OF.finditer(text, start, end)] if not pending else []  # fmt: skip
         if not told:
             pending += [(one, start, end) for one in here]
             # "document and chat ttft lower": a class alone before "and" shares what comes.
-            beside = [n for n in classes if not here and re.search(rf"\b{re.escape(n)}s?\s*$", text[start:end], re.I)]
+            beside = [
+                n for n in classes if not here and re.search(rf"{class_pattern(n, classes)}\s*$", text[start:end], re.I)
+            ]
             continue
         if not here and found and not pending:
-            # "…, by at least 10 %" goes on about the number before.
-            found += _more_about(found, told, _STATISTIC.search(text, start, end))
+            # "…, by at least 10 %" goes on about the number before; so does "…, documents under 2 s" of another class.
+            other = _class_in(text, start, end, _Named(start, start, ""), classes)
+            found += _more_about(found, told, _statistic_alone(whole, start, end), other)
+            _mark(whole, told, classes, start, end)
             continue
         both = [(one, s, e) for one, s, e in pending] + [(one, start, end) for one in here]
         pending = []
@@ -57,13 +65,33 @@ def statements_in(text: str, classes: Sequence[str]) -> list[Statement]:
                 class_name = last_class  # a time goes on about the same class, a rate is the whole server's
             last_class = class_name or last_class
             statistic = _statistic_in(text, low, high, one, [each for each, _, _ in both])
-            for each in mine:
-                for name in dict.fromkeys((*(beside if class_name else ()), class_name)):
-                    made = _made(one.quantity, name, statistic, each)
-                    if made is not None and made not in found:
-                        found.append(made)
+            made = [
+                each
+                for what in mine
+                for name in dict.fromkeys((*(beside if class_name else ()), class_name))
+                for each in _made(one.quantity, name, statistic, what)
+            ]
+            found += [each for each in made if each not in found]
+            if made:
+                whole.take(one.start, one.end)
+                _mark(whole, mine, classes, low, high)
         beside = []
     return found
+
+
+def _mark(whole: Text, said: Sequence[Said], classes: Sequence[str], start: int, end: int) -> None:
+    """What a statement was made of is read: what was said, with a percentile and a class of the same clause."""
+    for one in said:
+        whole.take(one.start, one.end)
+    patterns = [_STATISTIC, *(re.compile(class_pattern(name, classes), re.IGNORECASE) for name in classes)]
+    for pattern in patterns:
+        for match in pattern.finditer(whole.text, start, end):
+            whole.take(*match.span())
+
+
+def _statistic_alone(whole: Text, start: int, end: int) -> str:
+    match = _STATISTIC.search(whole.text, start, end)
+    return words.STATISTICS[(match.lastindex or 1) - 1][0] if match else ""
 
 
 def _clauses(text: str, said: Sequence[Said]) -> Iterator[tuple[int, int]]:
@@ -76,19 +104,19 @@ def _clauses(text: str, said: Sequence[Said]) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _more_about(found: list[Statement], told: Sequence[Said], statistic: re.Match[str] | None) -> list[Statement]:
-    if statistic is not None and not found[-1].statistic and BY_ID[found[-1].quantity].statistics:
-        found[-1] = replace(found[-1], statistic=words.STATISTICS[(statistic.lastindex or 1) - 1][0])
+def _more_about(found: list[Statement], told: Sequence[Said], statistic: str, class_name: str) -> list[Statement]:
+    timed = BY_ID[found[-1].quantity].statistics
+    other = bool(class_name) and class_name != found[-1].class_name
+    if statistic and not found[-1].statistic and timed and not other:
+        found[-1] = replace(found[-1], statistic=statistic)
     last = found[-1]
     out = []
     for each in told:
-        made = _made(last.quantity, last.class_name, last.statistic, each)
-        if made is None:
-            continue
-        if last.relation in ("lower", "higher") and made.relation.startswith(last.relation + "_"):
-            found[-1] = made
-        elif made != last:
-            out.append(made)
+        for made in _made(last.quantity, class_name or last.class_name, statistic or last.statistic, each):
+            if last.relation in ("lower", "higher") and made.relation.startswith(last.relation + "_") and not other:
+                found[-1] = made
+            elif made != last:
+                out.append(made)
     return out
 
 
@@ -110,15 +138,21 @@ def _nearest(named: _Named, told: Sequence[Said], here: Sequence[_Named]) -> lis
 
 def _fits(quantity: str, said: Said) -> bool:
     unit = said.unit
-    if said.kind.endswith(("_by", "_less")) or not said.amount or not unit:
+    if said.kind.endswith(("_by", "_less", "_within")) or not said.amount or not unit:
         return True
     kind = BY_ID[quantity].unit
     return {"ms": kind == "ms", "s": kind == "ms", "%": kind == "%"}.get(unit, unit == kind)
 
 
-def _made(quantity: str, class_name: str, statistic: str, said: Said) -> Statement | None:
+def _made(quantity: str, class_name: str, statistic: str, said: Said) -> list[Statement]:
     of = BY_ID[quantity]
-    kind, amount = said.kind, said.amount
+    kind, amount, statistic = said.kind, said.amount, statistic if of.statistics else ""
+    if kind == "same_within":
+        return [Statement(class_name, quantity, statistic, way, amount) for way in ("higher_at_most", "lower_at_most")]
+    if not _fits(quantity, said):
+        return []
+    if said.unit in ("% over", "% under") and of.unit == "%":
+        kind = "at_least" if said.unit == "% over" else "at_most"
     base, by = kind.removesuffix("_by").removesuffix("_less"), kind.partition("_")[2]
     if base in ("less", "more", "better", "worse"):
         rate = quantity in words.RATES
@@ -129,13 +163,13 @@ def _made(quantity: str, class_name: str, statistic: str, said: Said) -> Stateme
         relation = kind
         if amount and said.unit == "s" and of.unit == "ms":
             amount = " to ".join(words.shown(float(part) * 1000) for part in amount.split(" to "))
-    return Statement(class_name, quantity, statistic if of.statistics else "", relation, amount)
+    return [Statement(class_name, quantity, statistic, relation, amount)]
 
 
 def _class_in(text: str, start: int, end: int, named: _Named, classes: Sequence[str]) -> str:
     best, distance = "", math.inf
     for name in classes:
-        for match in re.finditer(rf"\b{re.escape(name)}(?:s|'s|s')?(?![\w])", text[start:end], re.IGNORECASE):
+        for match in re.finditer(class_pattern(name, classes), text[start:end], re.IGNORECASE):
             at = start + match.start()
             far = named.start - at if at < named.start else 1.2 * (at - named.end) + 1
             if far < distance:

@@ -247,6 +247,9 @@ class ClaimForm(RunningScreen):
             place = found.line.find("?")
             field.cursor_position = place if place >= 0 else len(found.line)
             rows += [join((f"✗ open: {one_line(text)}", "$error")) for text in found.missing]
+            if found.unread:
+                left = ", ".join(f"“{one_line(text)}”" for text in found.unread)
+                rows.append(join((f"✗ not in the line: {left}", "$error")))
             rows += [join((f"  as usual: {one_line(text)}", "$secondary")) for text in found.assumed]
             todo = "Put it in the place of ?; Enter then takes the line in." if found.missing else "Enter takes it in."
             rows.append(join((f"{todo} Nothing was run.", "$secondary")))
