@@ -164,5 +164,5 @@ def test_killed_25_times_nothing_given_back_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_200_times_nothing_given_back_is_lost(tmp_path: Path) -> None:
-    killed(tmp_path / "tutor.db", 200, every=20)
+def test_killed_500_times_nothing_given_back_is_lost(tmp_path: Path) -> None:
+    killed(tmp_path / "tutor.db", 500, every=50)
