@@ -43,7 +43,10 @@ class Grader:
             from tutor.llm.capabilities import probe_capabilities
 
             self._capabilities = await probe_capabilities(
-                self.model.endpoint, data_dir=self._settings.data_dir, known=self.model.capabilities
+                self.model.endpoint,
+                data_dir=self._settings.data_dir,
+                known=self.model.capabilities,
+                deadlines=self._settings.model.deadlines,
             )
         return self._capabilities
 

@@ -19,6 +19,8 @@ from tutor.llm.choose import OpenModel
 from tutor.llm.types import Deadlines, Endpoint, ModelInfo, ModelSettings
 from tutor.settings import Settings
 
+# Each fault waits for a limit to pass, so all of them together take too long for the default suite.
+pytestmark = pytest.mark.slow
 ITEM = "serving/prefill-decode/completion-time"
 ANSWER = (
     "TTFT is 100 + 40 + 160 = 300 ms. 31 tokens leave 30 gaps, so completion = 300 + 30 * 25 = 1050 ms. "
@@ -165,11 +167,6 @@ def sentence_in_table(name: str) -> str:
 async def check(name: str, url: str, bank: Bank, folder: Path) -> None:
     reason = nothing_invented(await graded(url, bank, folder)).replace(url, "ADDRESS")
     assert reason == sentence_in_table(name)
-
-
-@pytest.fixture(autouse=True)
-def short_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tutor.llm.capabilities.Deadlines", lambda: SHORT)
 
 
 @pytest.mark.parametrize("name", FAULTS)
