@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor.lab.claim_line import LineError, read_line
+from tutor.lab.claim_line import LineError, read_line, read_statements
 from tutor.lab.gallery import builtin_entries
 from tutor.lab.scenario_text import STARTER
 from tutor.lab.statements import words_of
@@ -109,3 +109,21 @@ def test_any_line_is_read_or_refused_with_a_place_in_it(line: str) -> None:
     else:
         assert 0 <= problem.start <= problem.end <= len(line)
         assert str(problem)
+
+
+@pytest.mark.parametrize("amount", ["100", "500"])
+def test_nothing_falls_by_all_of_it(amount: str) -> None:
+    with pytest.raises(LineError, match="100 % or more"):
+        read_statements(f"chat itl p95 lower by {amount} %", ["chat"], compares=True)
+    (risen,) = read_statements(f"chat itl p95 higher by {amount} %", ["chat"], compares=True)
+    assert risen.amount == float(amount) / 100
+
+
+def test_at_most_is_a_floor_for_a_fall_and_a_ceiling_for_a_rise() -> None:
+    fall, rise = read_statements(
+        "chat itl p95 lower by at most 2 % and chat itl p95 higher by at most 3 %", ["chat"], compares=True
+    )
+    assert (fall.relation, fall.amount, fall.subject) == ("at_least", -0.02, "change")
+    assert (rise.relation, rise.amount, rise.subject) == ("at_most", 0.03, "change")
+    assert words_of(fall).endswith("is lower by at most 2 %")
+    assert words_of(rise).endswith("is higher by at most 3 %")

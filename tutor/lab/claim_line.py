@@ -268,6 +268,8 @@ def _comparison(words: _Words, chosen: Chosen, word: _Word) -> Term:
         raise LineError(
             "By how much is written in per cent, such as by 10 %.", number.start, max(percent.end, number.end)
         )
+    if lower and abs(value) >= 100:
+        raise LineError("Nothing falls by 100 % or more; write a smaller part.", number.start, percent.end)
     # "lower by at most 2 %" is a floor for the change: it may also rise.
     relation: Relation = "at_most" if lower != bounded else "at_least"
     return Term(chosen.metric, relation, (-1 if lower else 1) * abs(value) / 100, "change")
