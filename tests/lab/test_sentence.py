@@ -13,7 +13,7 @@ from benchmarks.claims import by_rules, score
 from rubrics.claim_gold import load_claim_gold
 from tutor.lab.claim_line import read_line
 from tutor.lab.gallery import entry_named
-from tutor.lab.sentence import Proposal, read_sentence
+from tutor.lab.sentence import Proposal, better, read_sentence
 from tutor.lab.sentence.asked import _read, proposal_of
 
 TRIALS = entry_named("trial_baseline")
@@ -238,3 +238,33 @@ def test_a_reply_that_is_no_form_or_no_claim_is_no_line() -> None:
     assert _read('{"claim": "perhaps"}') is None
     assert from_model("nice", {"claim": False}).line == ""
     assert from_model("nice", {"claim": True, "statements": []}).line == ""
+
+
+def test_a_model_fills_in_what_is_open_and_contradicts_nothing() -> None:
+    sentence = "bounded chunks of 512 tokens or so keep the chat gaps under 50 ms"
+    rules = propose("bounded chunks keep the chat gaps under 50 ms")
+    assert not rules.complete
+    statement = {
+        "class": "chat",
+        "number": "itl",
+        "statistic": "p95",
+        "relation": "at_most",
+        "amount": "50",
+        "unit": "ms",
+    }
+    filled = from_model(
+        sentence,
+        {"claim": True, "changes": [{"setting": "chunk_tokens", "value": "512"}], "statements": [statement]},
+    )
+    assert filled.complete
+    assert better(rules, filled) is filled
+    for other in (
+        {**statement, "class": "document"},
+        {**statement, "number": "ttft"},
+        {**statement, "statistic": "p99"},
+    ):
+        turned = from_model(
+            sentence, {"claim": True, "changes": [{"setting": "chunk_tokens", "value": "512"}], "statements": [other]}
+        )
+        assert better(rules, turned) is rules
+    assert better(filled, rules) is filled

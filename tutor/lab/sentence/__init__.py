@@ -121,5 +121,21 @@ def finish(
 
 
 def better(rules: Proposal, model: Proposal) -> Proposal:
-    """Which of two readings is shown: the rules' where it leaves nothing open, else the model's where that does not."""
-    return model if model.complete and not rules.complete else rules
+    """Which of two readings is shown: the rules' where it leaves nothing open, else the model's where that does not.
+
+    The model fills in and does not contradict: what the rules did read has to stand in its reading as well.
+    """
+    if rules.complete or not model.complete:
+        return rules
+    changed = {change.path: change.value for change in model.changes}
+    if any(path not in changed or value not in (OPEN, changed[path]) for path, value in rules.changes):
+        return rules
+    if any(not any(_fills(one, other) for other in model.statements) for one in rules.statements):
+        return rules
+    return model
+
+
+def _fills(one: Statement, other: Statement) -> bool:
+    """Whether the second statement is the first one, with an amount where that has none."""
+    same = (one.class_name, one.quantity, one.statistic) == (other.class_name, other.quantity, other.statistic)
+    return same and one.amount in ("", other.amount)
