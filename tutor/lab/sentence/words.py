@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 NUMBER: Final = (
-    r"(?:\d[\d,_]*(?:\.\d+)?(?:\s?k\b)?(?![\w.]*\d)|one|two|three|four|five|six|seven|eight|nine|ten|twelve|half(?= a)|"
-    r"a(?= second))"
+    # Digits are taken all at once and from their beginning only, so that a long row of them is read in one pass.
+    r"(?:(?<![\d.,_])\d[\d,_]*+(?:\.\d++)?(?:\s?k\b)?(?![\w.]*\d)|"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|twelve|half(?= a)|a(?= second))"
 )
 _SMALL: Final = {
     "a": 1.0,
